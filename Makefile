@@ -1,0 +1,34 @@
+# make quickstart   installs verigold into .venv and runs the whole job on real input
+# make test         installs and runs the tests
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+OUT ?= runs/quickstart
+export OMP_NUM_THREADS ?= 1
+export TOKENIZERS_PARALLELISM ?= false
+
+.PHONY: quickstart test lint types wheel clean
+
+$(VENV)/installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --prefer-binary -e '.[dev]'
+	touch $@
+
+quickstart: $(VENV)/installed
+	$(BIN)/verigold quickstart --out $(OUT)
+
+test: $(VENV)/installed
+	$(BIN)/python -m pytest -q
+
+lint: $(VENV)/installed
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(VENV)/installed
+	$(BIN)/pyright
+
+wheel: $(VENV)/installed
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+
+clean:
+	rm -rf $(VENV) dist build

@@ -1,0 +1,1 @@
+"""Raw rows to curated shards."""

@@ -1,0 +1,70 @@
+"""Progress on stderr: a bar with counts and rates on a terminal, plain lines elsewhere, nothing when quiet."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+PLAIN_LINE_EVERY_S = 10.0
+
+
+def stderr_console(*, quiet: bool = False) -> Console:
+    """Honours NO_COLOR; a quiet console prints nothing."""
+    return Console(stderr=True, quiet=quiet, highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def progress(console: Console, label: str, total: int | None, *, unit: str = "rows") -> Iterator[Callable[[int], None]]:
+    """Yields `advance(n)`."""
+    if console.is_terminal and not console.quiet:
+        with _bar(console, label, total, unit) as advance:
+            yield advance
+    else:
+        with _lines(console, label, total, unit) as advance:
+            yield advance
+
+
+@contextmanager
+def _bar(console: Console, label: str, total: int | None, unit: str) -> Iterator[Callable[[int], None]]:
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+    )
+    started = time.monotonic()
+    with Progress(*columns, console=console) as bar:
+        task = bar.add_task(label, total=total, rate="")
+
+        def advance(count: int) -> None:
+            done = bar.tasks[task].completed + count
+            bar.update(task, advance=count, rate=_rate(done, started, unit))
+
+        yield advance
+
+
+@contextmanager
+def _lines(console: Console, label: str, total: int | None, unit: str) -> Iterator[Callable[[int], None]]:
+    started = last = time.monotonic()
+    done = 0
+
+    def advance(count: int) -> None:
+        nonlocal done, last
+        done += count
+        if time.monotonic() - last >= PLAIN_LINE_EVERY_S:
+            last = time.monotonic()
+            of_total = f" of {total:,}" if total is not None else ""
+            console.print(f"{label}: {done:,}{of_total} {unit}, {_rate(done, started, unit)}")
+
+    yield advance
+    console.print(f"{label}: {done:,} {unit}, {_rate(done, started, unit)}")
+
+
+def _rate(done: float, started: float, unit: str) -> str:
+    return f"{done / max(time.monotonic() - started, 1e-9):,.0f} {unit}/s"

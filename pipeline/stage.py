@@ -1,0 +1,85 @@
+"""What a stage is: two kinds, both frozen dataclasses of their parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol, runtime_checkable
+
+import pyarrow as pa
+from rich.console import Console
+
+from pipeline.problem import Problem
+
+DropKind = Literal["dropped", "quarantined"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drop:
+    """One row that leaves the pipeline: at which stage, for which reason, on which evidence (JSON values)."""
+
+    source_row: str
+    id: str
+    data_source: str
+    kind: DropKind
+    stage: str
+    reason: str
+    evidence: Mapping[str, Any]
+    question: str
+    ground_truth: str
+
+
+def drop(problem: Problem, stage: str, reason: str, *, kind: DropKind = "dropped", **evidence: Any) -> Drop:
+    return Drop(
+        source_row=problem.source_row,
+        id=problem.id,
+        data_source=problem.data_source,
+        kind=kind,
+        stage=stage,
+        reason=reason,
+        evidence=evidence,
+        question=problem.question,
+        ground_truth=problem.ground_truth,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a map stage made of its rows. The executor asserts that every row is in exactly one of the two."""
+
+    kept: Sequence[Problem]
+    drops: Sequence[Drop] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Context:
+    """What a stage may use besides its rows.
+
+    seed: of the recipe; randomness is keyed by (seed, id, purpose), never by worker.
+    rollouts: folder of stored model samples, shared by the stages that sample.
+    console: for progress on stderr.
+    """
+
+    seed: int
+    rollouts: Path
+    console: Console
+
+
+@runtime_checkable
+class MapStage(Protocol):
+    """Row by row. A stage that samples from a model sets `samples_model` and then runs in the main process, on
+    batches planned by content order only."""
+
+    def __call__(self, problems: Sequence[Problem], context: Context) -> Outcome: ...
+
+
+@runtime_checkable
+class TableStage(Protocol):
+    """Needs the whole set: a narrow table of keys goes in (column `source_row` first), the drops come out."""
+
+    def keys(self, problems: Sequence[Problem]) -> pa.Table: ...
+
+    def drops(
+        self, keys: pa.Table, fetch: Callable[[Sequence[str]], Sequence[Problem]], context: Context
+    ) -> Sequence[Drop]: ...

@@ -1,0 +1,1 @@
+"""The stages of curation, one file each."""

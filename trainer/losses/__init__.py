@@ -1,0 +1,1 @@
+"""One pure loss a file."""

@@ -1,0 +1,1 @@
+"""The front of the house: commands and reports."""
