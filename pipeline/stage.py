@@ -46,10 +46,15 @@ def drop(problem: Problem, stage: str, reason: str, *, kind: DropKind = "dropped
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What a map stage made of its rows. The executor asserts that every row is in exactly one of the two."""
+    """What a map stage made of its rows. The executor asserts that every row is in exactly one of the two.
+
+    samples, generated_tokens: what a stage with a model drew for these rows; summed into the manifest.
+    """
 
     kept: Sequence[Problem]
     drops: Sequence[Drop] = ()
+    samples: int = 0
+    generated_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
