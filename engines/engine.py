@@ -27,7 +27,7 @@ class SamplingParams:
 
     n: completions per prompt.  temperature: 0 means greedy.  max_tokens: new tokens, the end token included.
     seed: with the prompt's key and the sample's index it fixes the random numbers of every completion.
-    keys: one key a prompt (e.g. its id), so that draws follow the prompt and not its place in the batch; default: the index.
+    keys: one key a prompt (e.g. its id), so that draws follow the prompt and not its place; default: the index.
     """
 
     n: int = 1
@@ -60,9 +60,7 @@ class Completion:
 class Sampler(Protocol):
     """Draws completions; yields (prompt index, sample index, completion) as they finish."""
 
-    def generate(
-        self, prompts: Sequence[Prompt], params: SamplingParams
-    ) -> Iterator[tuple[int, int, Completion]]: ...
+    def generate(self, prompts: Sequence[Prompt], params: SamplingParams) -> Iterator[tuple[int, int, Completion]]: ...
 
     @property
     def digest(self) -> str:

@@ -148,12 +148,10 @@ def _explain(schema: Any, layers: Sequence[Layer], prefix: tuple[str, ...], item
 
 def _holds(table: Any, location: Sequence[str | int]) -> bool:
     for part in location:
-        if isinstance(table, list) and isinstance(part, int) and part < len(table):
-            table = table[part]
-        elif isinstance(table, Mapping) and part in table:
-            table = table[part]
-        else:
+        keys = range(len(table)) if isinstance(table, list) else table if isinstance(table, Mapping) else ()
+        if part not in keys:
             return False
+        table = table[part]
     return True
 
 
@@ -180,9 +178,8 @@ def _step(schema: Any, part: str | int) -> list[Any]:
         return [hints[part]] if part in hints else []
     origin, arguments = typing.get_origin(schema), typing.get_args(schema)
     if origin in (typing.Union, types.UnionType):
-        if any(is_dataclass(option) and part == option.__name__ for option in arguments):
-            return [option for option in arguments if getattr(option, "__name__", None) == part]
-        return [inner for option in arguments for inner in _step(option, part)]
+        named = [option for option in arguments if getattr(option, "__name__", None) == part]
+        return named or [inner for option in arguments for inner in _step(option, part)]
     if origin in (list, tuple, Sequence) and arguments:
         return [arguments[0]]
     if origin in (dict, Mapping):

@@ -146,9 +146,7 @@ def to_row(problem: Problem) -> dict[str, Any]:
         "verifier": problem.verifier,
         "verifier_options": problem.verifier_options,
         "pass_rate": problem.pass_rate,
-        "difficulty": [
-            {name: getattr(entry, name) for name in DIFFICULTY.names} for entry in problem.difficulty
-        ],
+        "difficulty": [{name: getattr(entry, name) for name in DIFFICULTY.names} for entry in problem.difficulty],
     }
 
 
