@@ -147,11 +147,11 @@ def _explain(schema: Any, layers: Sequence[Layer], prefix: tuple[str, ...], item
 
 
 def _holds(table: Any, location: Sequence[str | int]) -> bool:
-    for part in location:
-        keys = range(len(table)) if isinstance(table, list) else table if isinstance(table, Mapping) else ()
-        if part not in keys:
-            return False
-        table = table[part]
+    try:
+        for part in location:
+            table = table[part]
+    except (KeyError, IndexError, TypeError):
+        return False
     return True
 
 
