@@ -1,0 +1,1 @@
+"""Typed answers: tokens, expression trees, structure, values and their comparison."""

@@ -1,0 +1,40 @@
+"""Names and binding powers of the expression grammar."""
+
+from __future__ import annotations
+
+ADD, MULTIPLY, IMPLICIT, PREFIX, POWER = 10, 20, 25, 18, 30
+"""Binding powers. A prefix minus binds weaker than multiplication, so that -x^2 and -2x are negated as a whole."""
+
+ADDITIVE = {"+": "add", "-": "sub", r"\pm": "pm", r"\mp": "mp"}
+MULTIPLICATIVE = {"*": "mul", r"\cdot": "mul", r"\times": "mul", "/": "div", r"\div": "div"}
+
+FUNCTIONS = frozenset(
+    "sin cos tan cot sec csc sinh cosh tanh coth sech csch ln lg exp det gcd lcm max min arg Re Im deg dim ker sgn sign "
+    "arcsin arccos arctan arccot arcsec arccsc asin acos atan acot arcsinh arccosh arctanh asinh acosh atanh erf "
+    "tr rank log abs floor ceil ceiling sqrt cbrt mod Gamma".split()
+)
+ALIASES = {
+    "asin": "arcsin", "acos": "arccos", "atan": "arctan", "acot": "arccot", "tg": "tan", "ctg": "cot", "cosec": "csc",
+    "arctg": "arctan", "sign": "sgn", "ceiling": "ceil", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
+    "arsinh": "arcsinh", "arcosh": "arccosh", "artanh": "arctanh",
+}  # fmt: skip
+SEVERAL_ARGUMENTS = frozenset(("gcd", "lcm", "max", "min"))
+
+CONSTANTS = {
+    r"\pi": "pi", "pi": "pi", r"\infty": "inf", "infinity": "inf", "inf": "inf", "oo": "inf", "infty": "inf",
+    "e": "e", "i": "i",
+}  # fmt: skip
+
+GREEK = frozenset(
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi rho sigma tau upsilon phi chi psi omega "
+    "Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega".split()
+)
+ACCENTS = frozenset(
+    r"\overline \bar \hat \widehat \vec \overrightarrow \overleftarrow \tilde \widetilde \dot \ddot \overset \underset "
+    r"\angle \triangle \stackrel \mathring \check \overleftrightarrow \overarc \wideparen".split()
+)
+"""Marks over (or before) a name: the whole is one symbol, its letters are not factors."""
+
+FENCES = {r"\lfloor": (r"\rfloor", "floor"), r"\lceil": (r"\rceil", "ceil"), r"\|": (r"\|", "norm")}
+BIG_OPERATORS = {r"\sum": "sum", r"\prod": "prod"}
+EXPRESSION_ENDS = frozenset((r"\rfloor", r"\rceil", r"\|", r"\to", r"\ldots"))

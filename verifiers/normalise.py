@@ -1,0 +1,106 @@
+"""Unicode mathematics, spaces and markdown marks to one plain form: ASCII with LaTeX commands.
+
+Everything here is linear in the length of the text.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_SYMBOLS = {
+    "−": "-", "–": "-", "—": "-", "‐": "-", "‑": "-", "‒": "-", "﹣": "-", "－": "-", "➖": "-",
+    "×": r"\times ", "✕": r"\times ", "✖": r"\times ", "⨯": r"\times ", "·": r"\cdot ", "⋅": r"\cdot ", "∙": r"\cdot ",
+    "•": r"\cdot ", "÷": r"\div ", "∕": "/", "⁄": "/", "±": r"\pm ", "∓": r"\mp ", "∗": "*",
+    "≤": r"\le ", "≥": r"\ge ", "≦": r"\le ", "≧": r"\ge ", "⩽": r"\le ", "⩾": r"\ge ", "≠": r"\ne ", "≈": r"\approx ",
+    "≃": r"\approx ", "≅": r"\cong ", "≡": r"\equiv ", "∞": r"\infty ", "∪": r"\cup ", "⋃": r"\cup ", "∩": r"\cap ",
+    "∖": r"\setminus ", "∈": r"\in ", "∉": r"\notin ", "∅": r"\emptyset ", "⌀": r"\emptyset ", "ø": r"\emptyset ",
+    "√": r"\sqrt ", "∛": r"\sqrt[3]", "∜": r"\sqrt[4]", "°": r"^{\circ}", "˚": r"^{\circ}", "º": r"^{\circ}",
+    "∘": r"\circ ", "℃": r"^{\circ}\text{C}", "℉": r"^{\circ}\text{F}", "′": "'", "″": "''", "’": "'", "‘": "'",
+    "“": '"', "”": '"', "ℝ": r"\mathbb{R}", "ℤ": r"\mathbb{Z}", "ℕ": r"\mathbb{N}", "ℚ": r"\mathbb{Q}", "ℂ": r"\mathbb{C}",
+    "∠": r"\angle ", "△": r"\triangle ", "∑": r"\sum ", "∏": r"\prod ", "∫": r"\int ", "∂": r"\partial ",
+    "∣": "|", "｜": "|", "‖": r"\|", "⌊": r"\lfloor ", "⌋": r"\rfloor ", "⌈": r"\lceil ", "⌉": r"\rceil ",
+    "⟨": r"\langle ", "⟩": r"\rangle ", "…": r"\ldots ", "⋯": r"\ldots ", "→": r"\to ", "⇒": r"\Rightarrow ",
+    "⊥": r"\perp ", "∥": r"\parallel ", "∀": r"\forall ", "∃": r"\exists ", "¬": r"\neg ", "∧": r"\land ", "∨": r"\lor ",
+    "。": ".", "、": ",", "∶": ":", "ℓ": r"\ell ", "ℯ": "e", "ⅈ": "i", "µ": r"\mu ", "∆": r"\Delta ", "Ω": r"\Omega ",
+    "【": "[", "】": "]", "「": '"', "」": '"', "¢": r"\cent ",
+}  # fmt: skip
+
+_GREEK = (
+    "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon phi chi "
+    "psi omega"
+).split()
+
+_SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱˣʸᵏᵐ", "0123456789+-=()nixykm", strict=True))
+_SUBSCRIPTS = dict(zip("₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₙₐₑₒₓₖₘᵢⱼ", "0123456789+-=()naeoxkmij", strict=True))
+_RUN = re.compile(f"[{''.join(map(re.escape, _SUPERSCRIPTS))}]+|[{''.join(map(re.escape, _SUBSCRIPTS))}]+")
+_INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\u00ad\ufe00-\ufe0f\u061c]")
+_SPACES = re.compile(r"[^\S\n]+")
+
+
+def _greek_table() -> dict[str, str]:
+    table: dict[str, str] = {}
+    for name in _GREEK:
+        for case, command in (("SMALL", name), ("CAPITAL", name.capitalize())):
+            letter = unicodedata.lookup(f"GREEK {case} LETTER {'LAMDA' if name == 'lambda' else name.upper()}")
+            table[letter] = f"\\{command} "
+    return table | {"ϕ": r"\phi ", "ϵ": r"\epsilon ", "ϑ": r"\theta ", "ς": r"\sigma ", "ϱ": r"\rho "}
+
+
+_TABLE = str.maketrans(_SYMBOLS | _greek_table())
+
+
+def _run(match: re.Match[str]) -> str:
+    text = match.group()
+    mark, table = ("^", _SUPERSCRIPTS) if text[0] in _SUPERSCRIPTS else ("_", _SUBSCRIPTS)
+    return f"{mark}{{{''.join(table[letter] for letter in text)}}}"
+
+
+def _vulgar(letter: str) -> str:
+    """½ -> \\frac{1}{2}; anything else unchanged."""
+    parts = unicodedata.normalize("NFKC", letter).split("⁄")
+    return rf"\frac{{{parts[0]}}}{{{parts[1]}}}" if len(parts) == 2 and all(parts) else letter
+
+
+def plain(text: str) -> str:
+    """Unicode mathematics as ASCII and LaTeX; other scripts (Chinese words, accented letters) stay, in NFKC."""
+    if text.isascii():
+        return text
+    text = _INVISIBLE.sub("", text)
+    text = _RUN.sub(_run, text).translate(_TABLE)
+    if not text.isascii():
+        text = "".join(_vulgar(letter) if unicodedata.category(letter) == "No" else letter for letter in text)
+        text = unicodedata.normalize("NFKC", text).translate(_TABLE)
+    return text
+
+
+_MARKDOWN = re.compile(r"\*\*|__|`")
+_TRAILING = re.compile(r"(?:\\\\|[\s.。])+$")
+_HASHES = re.compile(r"^\s*#{2,}\s*")
+
+
+def fold_spaces(text: str) -> str:
+    return _SPACES.sub(" ", text).strip()
+
+
+def unfence(text: str) -> str:
+    """Without markdown marks, one enclosing pair of mathematics fences, leading hashes and a trailing full stop."""
+    text = _HASHES.sub("", _MARKDOWN.sub("", text)) if any(mark in text for mark in "*_`#") else text
+    text = text.strip()
+    for opening, closing in (("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]")):
+        inner = text[len(opening) : -len(closing)]
+        if len(text) > len(opening) + len(closing) - 1 and text.startswith(opening) and text.endswith(closing):
+            if closing in inner and opening != r"\[":
+                break
+            text = inner.strip()
+    return _TRAILING.sub("", text)
+
+
+def key(text: str) -> str:
+    """A form for the equality of strings: plain, no spaces, no LaTeX spacing, sizes or styles; case kept."""
+    text = plain(text)
+    for old in (r"\left", r"\right", r"\displaystyle", r"\dfrac", r"\tfrac", r"\cfrac", r"\!", r"\,", r"\;", r"\:", r"\ ",
+                "$", "~"):  # fmt: skip
+        if old in text:
+            text = text.replace(old, r"\frac" if old.endswith("frac") else "")
+    return "".join(text.split())
