@@ -1,0 +1,201 @@
+"""The report on an audit of a verifier: how often it is wrong, in which direction, where, and the cases themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from verigold.report.blocks import (
+    Block,
+    Document,
+    Example,
+    Fact,
+    Facts,
+    Field,
+    Figure,
+    Gallery,
+    Paragraph,
+    Section,
+    Table,
+    code,
+    counted,
+    left,
+    plain,
+    rate,
+    right,
+    share,
+    verdict_tone,
+    verdict_words,
+)
+from verigold.report.figures import Bar, bars
+from verigold.report.folders import Json, items, table, whole
+from verigold.report.page import to_html
+from verigold.report.words import Interval, bounds, count, interval, percent, plural
+
+MEASURES = {
+    "fnr": ("false negatives", "correct responses that were not accepted"),
+    "fpr": ("false positives", "wrong responses that were accepted"),
+    "undecided": ("undecided", "responses without a verdict"),
+}
+GROUPS_SHOWN, DISAGREEMENTS_SHOWN = 16, 20
+
+
+def render(audit_json: Json) -> str:
+    """The HTML page of one audit.json."""
+    return to_html(document(audit_json))
+
+
+def document(audit_json: Json) -> Document:
+    return Document(
+        title="Verifier audit",
+        subtitle=f"{plural(whole(audit_json.get('n')), 'labelled response')}",
+        blocks=blocks(audit_json),
+    )
+
+
+def blocks(audit_json: Json) -> list[Block]:
+    """Summary, key figures and sections of one audit."""
+    cases = items(audit_json.get("disagreements"))
+    found: list[Block] = [
+        Paragraph(text=summary(audit_json), kind="lead"),
+        _facts(audit_json),
+        Section(title="Verdicts against labels", blocks=[overall_figure(audit_json), confusion_table(audit_json)]),
+    ]
+    for key, title in (("by_category", "By category of answer"), ("by_source", "By source")):
+        groups = table(audit_json.get(key))
+        if groups:
+            found.append(Section(title=title, blocks=_grouped(groups, title)))
+    if audit_json.get("by_reason"):
+        found.append(Section(title="By reason of the verdict", blocks=[_reasons(audit_json)]))
+    if cases:
+        found.append(Section(title="Where verdict and label disagree", blocks=_disagreements(cases)))
+    return found
+
+
+def summary(audit_json: Json) -> str:
+    """One paragraph computed from the audit."""
+    fnr, fpr, undecided = (interval(audit_json.get(measure)) for measure in MEASURES)
+    confusion = table(audit_json.get("confusion"))
+    text = f"On {plural(whole(audit_json.get('n')), 'labelled response')}"
+    if fnr is not None:
+        rows = sum(whole(n) for n in table(confusion.get("labelled_correct")).values())
+        text += f" the verifier did not accept {_with_bounds(fnr)} of the {count(rows or fnr.n)} correct ones"
+    if fpr is not None:
+        rows = sum(whole(n) for n in table(confusion.get("labelled_wrong")).values())
+        text += f" and accepted {_with_bounds(fpr)} of the {count(rows or fpr.n)} wrong ones"
+    if undecided is not None:
+        text += f"; it left {_with_bounds(undecided)} undecided"
+    return text + ". Brackets are 95 % intervals. Undecided counts as not accepted."
+
+
+def _with_bounds(value: Interval) -> str:
+    return f"{percent(value.estimate)} {bounds(value)}".rstrip()
+
+
+def _facts(audit_json: Json) -> Facts:
+    found = []
+    for measure, (name, meaning) in MEASURES.items():
+        value = interval(audit_json.get(measure))
+        if value is not None:
+            found.append(Fact(value=percent(value.estimate), label=f"{name}: {meaning}", note=bounds(value)))
+    accuracy = interval(audit_json.get("accuracy"))
+    if accuracy is not None:
+        found.append(Fact(value=percent(accuracy.estimate), label="agreement with the labels", note=bounds(accuracy)))
+    return Facts(items=found)
+
+
+def overall_figure(audit_json: Json) -> Figure:
+    """The three error rates with their intervals."""
+    values = [(name, interval(audit_json.get(measure))) for measure, (name, _) in MEASURES.items()]
+    return rates_figure("Error rates of the verifier", [(name, value) for name, value in values if value], "rate")
+
+
+def rates_figure(title: str, rates: Sequence[tuple[str, Interval]], name: str, *, small: bool = False) -> Figure:
+    """Bars with intervals; the longest bar fills the axis."""
+    rows = [Bar(label=label, value=v.estimate, low=v.low, high=v.high, note=bounds(v)) for label, v in rates]
+    told = "; ".join(f"{label} {_with_bounds(value)}" for label, value in rates)
+    return Figure(
+        title=title,
+        description=f"Bars are estimates, whiskers 95 % intervals. {told}.",
+        draw=lambda width: bars(rows, width),
+        table=Table(
+            caption=title,
+            columns=[*left(name), *right("estimate, 95 % interval", "rows")],
+            rows=[[plain(label), rate(value), counted(value.n)] for label, value in rates],
+        ),
+        small=small,
+    )
+
+
+def confusion_table(audit_json: Json) -> Table:
+    outcomes = ("accepted", "rejected", "undecided")
+    rows = []
+    for label in ("labelled_correct", "labelled_wrong"):
+        entry = table(table(audit_json.get("confusion")).get(label))
+        cells = [counted(whole(entry.get(outcome))) for outcome in outcomes]
+        rows.append([plain(label.replace("_", " ")), *cells, counted(sum(whole(entry.get(o)) for o in outcomes))])
+    return Table(caption="Verdicts against labels", columns=[*left("label"), *right(*outcomes, "all")], rows=rows)
+
+
+def _grouped(groups: Json, title: str) -> list[Block]:
+    ordered = sorted(groups.items(), key=lambda entry: -whole(table(entry[1]).get("n")))
+    figures = []
+    for measure in ("fnr", "fpr"):
+        name = MEASURES[measure][0].capitalize()
+        values = [(str(group), interval(table(entry).get(measure))) for group, entry in ordered[:GROUPS_SHOWN]]
+        told = [(group, value) for group, value in values if value is not None and value.n != 0]
+        if told:
+            figures.append(rates_figure(f"{name} {title.lower()}", told, "group", small=True))
+    rows = []
+    for group, entry in ordered:
+        values = [interval(table(entry).get(measure)) for measure in ("fnr", "fpr", "undecided", "accuracy")]
+        rows.append([plain(str(group)), counted(whole(table(entry).get("n"))), *(rate(value) for value in values)])
+    columns = [*left("group"), *right("responses", "false negatives", "false positives", "undecided", "agreement")]
+    return [Gallery(figures=figures), Table(caption=f"Error rates {title.lower()}", columns=columns, rows=rows)]
+
+
+def _reasons(audit_json: Json) -> Table:
+    entries = [(str(reason), table(entry)) for reason, entry in table(audit_json.get("by_reason")).items()]
+    rows = []
+    for reason, entry in sorted(entries, key=lambda item: -whole(item[1].get("n"))):
+        n, wrong = whole(entry.get("n")), whole(entry.get("wrong"))
+        rows.append([code(reason), counted(n), counted(wrong), share(wrong / n if n else None)])
+    return Table(
+        caption="Verdicts by their reason",
+        columns=[*left("reason"), *right("verdicts", "against the label", "share")],
+        rows=rows,
+        note="Against the label: accepted though labelled wrong, or not accepted though labelled correct.",
+    )
+
+
+def _disagreements(cases: Sequence[Json]) -> list[Block]:
+    shown = cases[:DISAGREEMENTS_SHOWN]
+    text = (
+        f"{plural(len(cases), 'case')} recorded, {count(len(shown))} shown, the costliest kind first: false positives "
+        "teach a policy to be wrong. Some labels are wrong themselves; judge each case."
+    )
+    return [Paragraph(text=text, kind="note"), *(disagreement(case) for case in shown)]
+
+
+def disagreement(case: Json) -> Example:
+    """One response whose verdict and label differ."""
+    status = _text(case.get("status"))
+    label = "labelled correct" if case.get("correct") else "labelled wrong"
+    place = " · ".join(part for part in (_text(case.get("source")), _text(case.get("category"))) if part)
+    reason = " ".join(part for part in (_text(case.get("reason")), _text(case.get("detail"))) if part)
+    return Example(
+        title=f"{verdict_words(status)}, {label} · {place} · {_text(case.get('id'))}".rstrip(" ·"),
+        tone=verdict_tone(status),
+        fields=[
+            Field(label="response, its end", text=_text(case.get("response")) or "(empty)"),
+            Field(label="extracted", text=_text(case.get("extracted")) or "(nothing)"),
+            Field(label="gold", text=_text(case.get("ground_truth"))),
+            Field(label="reason", text=reason, code=False),
+        ],
+    )
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return " or ".join(str(item) for item in value)
+    return "" if value is None else str(value)
