@@ -1,0 +1,211 @@
+"""Are two scalar trees equal? In order of cost: the same tree, exact arithmetic, arithmetic modulo a large prime
+(rational functions; Schwartz and Zippel), values at high precision at random points."""
+
+from __future__ import annotations
+
+import random
+from enum import Enum
+from fractions import Fraction
+from functools import lru_cache
+
+from mpmath.libmp import fzero
+
+from verifiers.answer import exact_value, numeric, tree
+from verifiers.answer.numeric import Undefined, Value
+from verifiers.answer.simplify import cancelled
+from verifiers.answer.tree import Node, TooComplex
+
+
+class Outcome(Enum):
+    """How equality was decided, or that it was not."""
+
+    EXACT = "exact"
+    NUMERIC = "numeric"
+    DIFFERENT = "different"
+    UNKNOWN = "unknown"
+    """Nothing could be computed on both sides."""
+    COMPLEX = "complex"
+    """A limit was met."""
+
+
+EQUAL = (Outcome.EXACT, Outcome.NUMERIC)
+
+_PRIME = (1 << 61) - 1
+_LOW, _HIGH = 200, 420
+"""Bits of the first evaluation and of the one that settles doubtful cases."""
+_POINTS = 6
+_INTEGER_NAMES = frozenset("nmkNKM")
+_RATIONAL_OPS = frozenset(("num", "sym", "add", "mul", "neg", "div", "pow", "group", "percent"))
+
+
+def equal(left: Node, right: Node) -> Outcome:
+    """Symmetric. Never raises for bad trees."""
+    if left == right:
+        return Outcome.EXACT
+    try:
+        return _equal(left, right)
+    except TooComplex:
+        left, right = cancelled(left), cancelled(right)
+    try:
+        return Outcome.EXACT if left == right else _equal(left, right)
+    except TooComplex:
+        return Outcome.COMPLEX
+
+
+def _equal(left: Node, right: Node) -> Outcome:
+    first, second = exact_value.rational(left), exact_value.rational(right)
+    if first is not None and second is not None:
+        return Outcome.EXACT if first == second else Outcome.DIFFERENT
+    names = tree.symbols(left) | tree.symbols(right)
+    if not names:
+        return _same_number(left, right)
+    outcome = _modular(left, right, names)
+    return outcome if outcome is not None else _at_points(left, right, names)
+
+
+# ---- modulo a prime ------------------------------------------------------------------------------------------------
+
+
+def _modular(left: Node, right: Node, names: frozenset[str]) -> Outcome | None:
+    """None when a side is no rational function with rational coefficients."""
+    if not _rational_function(left) or not _rational_function(right):
+        return None
+    tried = 0
+    for residues in _residues(tuple(sorted(names))):
+        try:
+            if _residue(left, residues) != _residue(right, residues):
+                return Outcome.DIFFERENT
+        except ZeroDivisionError:
+            continue
+        tried += 1
+    return Outcome.EXACT if tried else None
+
+
+@lru_cache(maxsize=4096)
+def _residues(names: tuple[str, ...]) -> tuple[dict[str, int], ...]:
+    source = random.Random("verigold modular " + " ".join(names))
+    return tuple({name: source.randrange(2, _PRIME - 1) for name in names} for _ in range(3))
+
+
+def _rational_function(node: Node) -> bool:
+    if node.op not in _RATIONAL_OPS:
+        return False
+    if node.op == "pow":
+        return isinstance(exact_value.rational(node.args[1]), int) and _rational_function(node.args[0])
+    return all(map(_rational_function, node.args))
+
+
+def _residue(node: Node, at: dict[str, int]) -> int:
+    op, args = node.op, node.args
+    if op == "num":
+        value = node.value
+        if isinstance(value, int):
+            return value % _PRIME
+        assert isinstance(value, Fraction)
+        return value.numerator * _inverse(value.denominator) % _PRIME
+    if op == "sym":
+        return at[str(node.value)]
+    if op == "add":
+        return sum(_residue(child, at) for child in args) % _PRIME
+    if op == "mul":
+        total = 1
+        for child in args:
+            total = total * _residue(child, at) % _PRIME
+        return total
+    first = _residue(args[0], at)
+    if op == "neg":
+        return -first % _PRIME
+    if op == "group":
+        return first
+    if op == "percent":
+        return first * _inverse(100) % _PRIME
+    if op == "div":
+        return first * _inverse(_residue(args[1], at)) % _PRIME
+    exponent = exact_value.rational(args[1])
+    assert isinstance(exponent, int)
+    if exponent < 0:
+        first, exponent = _inverse(first), -exponent
+    return pow(first, exponent, _PRIME)
+
+
+def _inverse(value: int) -> int:
+    if value % _PRIME == 0:
+        raise ZeroDivisionError
+    return pow(value, -1, _PRIME)
+
+
+# ---- values --------------------------------------------------------------------------------------------------------
+
+
+def _same_number(left: Node, right: Node) -> Outcome:
+    try:
+        same = same_value(left, right, {})
+    except Undefined:
+        return Outcome.UNKNOWN
+    return Outcome.NUMERIC if same else Outcome.DIFFERENT
+
+
+def same_value(left: Node, right: Node, at: dict[str, Value]) -> bool:
+    """Relative comparison; a small difference must go on shrinking with the precision to count as none."""
+    first, second = numeric.evaluate(left, at, _LOW), numeric.evaluate(right, at, _LOW)
+    scale = max(_size(first), _size(second))
+    gap = _gap(first, second, _LOW)
+    if gap < scale - _LOW + 40:
+        return True
+    if gap > scale - 20 and scale > -60:
+        return False
+    settled = _gap(numeric.evaluate(left, at, _HIGH), numeric.evaluate(right, at, _HIGH), _HIGH)
+    return settled < gap - 120
+
+
+def _size(value: Value) -> int:
+    return max(numeric.magnitude(value[0]), numeric.magnitude(value[1]))
+
+
+def _gap(first: Value, second: Value, precision: int) -> int:
+    return _size(numeric.add(first, numeric.negate(second), precision))
+
+
+def _at_points(left: Node, right: Node, names: frozenset[str]) -> Outcome:
+    agreed = 0
+    for positive, point in enumerate_points(tuple(sorted(names))):
+        try:
+            same = same_value(left, right, point)
+            if not same and not positive and _leaves_the_reals(left, right, point):
+                continue
+        except Undefined:
+            continue
+        if not same:
+            return Outcome.DIFFERENT
+        agreed += 1
+    return Outcome.NUMERIC if agreed >= 2 else Outcome.UNKNOWN
+
+
+def _leaves_the_reals(left: Node, right: Node, point: dict[str, Value]) -> bool:
+    """A mismatch on another branch of a root or logarithm of a negative value says nothing about real variables."""
+    return not all(_nearly_real(numeric.evaluate(node, point, _LOW)) for node in (left, right))
+
+
+def _nearly_real(value: Value) -> bool:
+    return value[1] == fzero or numeric.magnitude(value[1]) < numeric.magnitude(value[0]) - 100
+
+
+@lru_cache(maxsize=4096)
+def enumerate_points(names: tuple[str, ...]) -> tuple[tuple[bool, dict[str, Value]], ...]:
+    """(all positive?, values): positive reals first, then reals of both signs; n, m, k are positive integers."""
+    source = random.Random("verigold points " + " ".join(names))
+    points: list[tuple[bool, dict[str, Value]]] = []
+    for index in range(_POINTS):
+        positive = index in (0, 1, 3)
+        point = {name: _coordinate(name, positive, index, source) for name in names}
+        points.append((positive, point))
+    return tuple(points)
+
+
+def _coordinate(name: str, positive: bool, index: int, source: random.Random) -> Value:
+    if name in _INTEGER_NAMES:
+        return numeric.from_exact(source.randrange(2, 12) + 7 * (index > 3), _HIGH)
+    value = Fraction(source.randrange(1 << 57, 1 << 60), 1 << (58 if index % 2 else 60))
+    if not positive and source.random() < 0.5:
+        value = -value
+    return numeric.from_exact(value, _HIGH)

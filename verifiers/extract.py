@@ -1,0 +1,206 @@
+"""Response text to the text of its final answer, or the reason there is none. Linear time on bounded input.
+
+Order: what follows the last closing thought tag; answer tag; last complete box (boxes that only commas, "and" and
+their like separate form one answer of several parts); markers; last line.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+MAX_TAIL = 64_000
+"""Characters of the end of a response that are read; an answer stands at the end."""
+MAX_ANSWER = 4_000
+MAX_PARTS = 64
+
+_THOUGHT_END = re.compile(r"</(?:think|thinking|thought|thoughts|reasoning)\s*>|<\|end_of_thought\|>|◁/think▷", re.I)
+_THOUGHT_START = re.compile(r"<(?:think|thinking|thought|thoughts|reasoning)\s*>|<\|begin_of_thought\|>|◁think▷", re.I)
+_ANSWER_START = re.compile(r"<answer\s*>|<\|begin_of_solution\|>", re.I)
+_ANSWER_END = re.compile(r"</answer\s*>|<\|end_of_solution\|>", re.I)
+_BOX = re.compile(r"\\(?:boxed|fbox|framebox)(?![A-Za-z])\s{0,4}|\bboxed(?=\{)")
+_BARE_BOX = re.compile(r"-?[\d.,]*\d|[A-Za-z](?![A-Za-z])|\\[A-Za-z]+(?:\{[^{}\n]{1,40}\}){0,2}")
+_CONNECTORS = re.compile(
+    r"(?:[\s,;$&]|\\[,;:! ()\[\]]|\\q?quad|\\\\|\\text\s?\{[\s,]{0,3}(?:and|or)?[\s,]{0,3}\}|and|or|以及|和|或|、|，)*",
+)
+_NEAR = re.compile(r"[^.!?。？！\n\\{}]{0,30}")
+_MARKER = re.compile(
+    r"(?P<hashes>^\s{0,3}####+\s*(?!#))"
+    r"|(?P<answer>(?:\bfinal\s+answer|\banswers?|\b(?:final|correct)\s+(?:result|option|choice)|\bcorrect\s+one)\b"
+    r"[\s*_:：=`'\"）)]{0,12}(?:(?:to|for|of)\s[^.\n:]{0,80}?\s)?(?P<link>(?:is|are|was|be|equals?)\b|[:：=]|(?=\\\[|\\\(|\$))"
+    r"|(?:最终|正确)?(?:答案|结果)(?:应该|应)?(?P<cn>是|为|：|:)|(?<![挑筛])(?:故|应|所以|因此)选(?:择)?)"
+    r"[\s*_:：=]{0,8}",
+    re.I | re.M,
+)
+_SENTENCE_END = re.compile(r"(?<=[^\s.])[.!](?=\s+(?:[A-Z\"'(I]|$))|[。！](?=.)|(?<=[^\s.])\.(?=\s*$)", re.S)
+_EMPTY_LINE = re.compile(r"^[\s*_`#:.\-]*$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """text: the final answer, None when there is none, and `reason` then says why (no-answer, truncated, empty-box).
+
+    source: tag, box, boxes, marker, line or whole; a `line` or `whole` may be a sentence around the answer.
+    """
+
+    text: str | None
+    source: str
+    reason: str = ""
+
+
+def _none(reason: str, source: str = "whole") -> Answer:
+    return Answer(text=None, source=source, reason=reason)
+
+
+def after_thoughts(response: str) -> str | None:
+    """What follows the last closing thought tag; None when a thought is left open."""
+    end = 0
+    for match in _THOUGHT_END.finditer(response):
+        end = match.end()
+    rest = response[end:]
+    return None if _THOUGHT_START.search(rest) else rest
+
+
+def final_answer(response: str) -> Answer:
+    """The final answer of a whole response."""
+    text = after_thoughts(response)
+    if text is None:
+        return _none("truncated", "thought")
+    if not text.strip():
+        return _none("no-answer")
+    text = text[-MAX_TAIL:]
+    tagged = _tagged(text)
+    if tagged is not None:
+        inner = tagged.strip()
+        if not inner:
+            return _none("no-answer", "tag")
+        found = boxed(inner)
+        return found if found is not None else _in_text(inner, "tag")
+    return boxed(text) or _in_text(text, "whole")
+
+
+def _tagged(text: str) -> str | None:
+    """The content of the last answer tag; a tag that the sampler's stop string left open ends with the text."""
+    start = None
+    for match in _ANSWER_START.finditer(text):
+        start = match.end()
+    if start is None:
+        return None
+    end = _ANSWER_END.search(text, start)
+    return text[start : end.start()] if end else text[start:]
+
+
+def boxed(text: str) -> Answer | None:
+    """The last box with its neighbours; None when the text holds no box."""
+    boxes = _boxes(text)
+    if not boxes:
+        return None
+    start, end, content = boxes[-1]
+    if content is None:
+        return _none("truncated", "box")
+    if not content.strip():
+        return _none("empty-box", "box")
+    parts = [content]
+    for left in reversed(boxes[-MAX_PARTS:-1]):
+        if left[2] is None or not left[2].strip() or not _neighbours(text[left[1] : start]):
+            break
+        parts.append(left[2])
+        start = left[0]
+    parts.reverse()
+    del end
+    if len(parts) == 1:
+        return Answer(text=content.strip(), source="box")
+    return Answer(text=" ; ".join(part.strip() for part in parts), source="boxes")
+
+
+def _boxes(text: str) -> list[tuple[int, int, str | None]]:
+    """(start, end, content) of the outermost boxes; content None when a brace is left open, "" for a bare mention."""
+    found: list[tuple[int, int, str | None]] = []
+    position = 0
+    while True:
+        match = _BOX.search(text, position)
+        if match is None:
+            return found
+        inner = match.end()
+        if text.startswith("{", inner):
+            end = _brace_end(text, inner)
+            if end is None:
+                found.append((match.start(), len(text), None))
+                return found
+            found.append((match.start(), end, text[inner + 1 : end - 1]))
+            position = end
+            continue
+        bare = _BARE_BOX.match(text, inner)
+        if bare and match.end() > match.start() and "\n" not in match.group():
+            found.append((match.start(), bare.end(), bare.group()))
+        position = bare.end() if bare else inner
+
+
+def _brace_end(text: str, start: int) -> int | None:
+    depth = 0
+    for match in _BRACES.finditer(text, start):
+        mark = match.group()
+        if mark == "{":
+            depth += 1
+        elif mark == "}":
+            depth -= 1
+            if depth == 0:
+                return match.end()
+    return None
+
+
+_BRACES = re.compile(r"\\[^A-Za-z]|[{}]")
+
+
+def _neighbours(gap: str) -> bool:
+    if len(gap) > 60:
+        return False
+    if _CONNECTORS.fullmatch(gap):
+        return True
+    words = gap.replace("$", "").strip()
+    return bool(_NEAR.fullmatch(words)) and (" and " in f" {words} " or words.startswith(","))
+
+
+def _in_text(text: str, source: str) -> Answer:
+    """Markers, then the last line that says something."""
+    last = None
+    for match in _MARKER.finditer(text):
+        last = match
+    if last is not None:
+        found = _after_marker(text[last.end() :])
+        if found:
+            return Answer(text=found, source="marker")
+    lines = [line.strip() for line in text.splitlines()]
+    lines = [line for line in lines if not _EMPTY_LINE.match(line)]
+    if not lines:
+        return _none("no-answer", source)
+    joined = _display(lines)
+    if len(joined) > MAX_ANSWER:
+        return _none("no-answer", "line")
+    return Answer(text=joined, source=source if source == "tag" else "line" if len(lines) > 1 else "whole")
+
+
+def _display(lines: list[str]) -> str:
+    """The last line, or the display that it closes."""
+    if lines[-1] in (r"\]", "$$", r"\)") and len(lines) > 1:
+        return " ".join(lines[-3:]) if len(lines) > 2 else " ".join(lines)
+    return lines[-1]
+
+
+def _after_marker(rest: str) -> str | None:
+    """The rest of the marker's line, or the next line that says something, without what follows the first sentence."""
+    stripped = rest.lstrip(" \t\n*_:")
+    for opening, closing in ((r"\[", r"\]"), ("$$", "$$"), (r"\(", r"\)")):
+        if stripped.startswith(opening):
+            end = stripped.find(closing, len(opening))
+            if 0 < end <= MAX_ANSWER:
+                return stripped[len(opening) : end].strip() or None
+    for line in rest[: MAX_ANSWER * 2].splitlines():
+        if not _EMPTY_LINE.match(line):
+            return first_sentence(line.strip(" \t*_:")) or None
+    return None
+
+
+def first_sentence(line: str) -> str:
+    match = _SENTENCE_END.search(line)
+    return line[: match.start()].strip() if match else line.strip()
