@@ -8,11 +8,14 @@ from types import MappingProxyType
 from typing import Any
 
 from verifiers.choice import verify_choice
+from verifiers.format import verify_format
 from verifiers.math import verify_math
 from verifiers.qa import verify_qa
 from verifiers.verdict import Verdict, Verifier
 
-VERIFIERS: Mapping[str, Verifier] = MappingProxyType({"math": verify_math, "choice": verify_choice, "qa": verify_qa})
+VERIFIERS: Mapping[str, Verifier] = MappingProxyType(
+    {"math": verify_math, "choice": verify_choice, "qa": verify_qa, "format": verify_format}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
