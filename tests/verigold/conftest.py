@@ -15,7 +15,9 @@ import pytest
 
 from pipeline.problem import DROP_SCHEMA, SHARD_SCHEMA, Difficulty, Problem, problem_id, to_row
 
-HOSTILE = '<script>alert("x")</script><img src=x onerror=alert(1)> & \x1b[31mred\x07\x00 \u202eevil `code` | $x$ ](http://x)'
+HOSTILE = (
+    '<script>alert("x")</script><img src=x onerror=alert(1)> & \x1b[31mred\x07\x00 \u202eevil `code` | $x$ ](http://x)'
+)
 Drops = dict[tuple[str, str, str], list[dict[str, Any]]]
 
 
@@ -38,7 +40,14 @@ def drop_row(kind: str, stage: str, reason: str, index: int, source: str, **evid
 
 def problem(index: int, source: str) -> Problem:
     entry = Difficulty(
-        model="base", sampler_digest="d", correct=index % 8, attempts=8, truncated=0, low=0.1, high=0.6, bucket="learnable"
+        model="base",
+        sampler_digest="d",
+        correct=index % 8,
+        attempts=8,
+        truncated=0,
+        low=0.1,
+        high=0.6,
+        bucket="learnable",
     )
     question = HOSTILE if index == 0 else f"What is {index} + 1?"
     return Problem(
@@ -57,7 +66,11 @@ def problem(index: int, source: str) -> Problem:
 
 
 def write_curated(
-    folder: Path, rows_in: dict[str, int], plan: Sequence[tuple[str, str, str, dict[str, int]]], *, sampling: bool = False
+    folder: Path,
+    rows_in: dict[str, int],
+    plan: Sequence[tuple[str, str, str, dict[str, int]]],
+    *,
+    sampling: bool = False,
 ) -> dict[str, Any]:
     """plan: (stage, kind, reason, rows lost by source), in order. Writes shards, drops and a manifest that adds up."""
     names = list(dict.fromkeys(["sources", *(stage for stage, *_ in plan)]))
@@ -65,7 +78,12 @@ def write_curated(
     stages: list[dict[str, Any]] = []
     next_index = dict.fromkeys(rows_in, 0)
     for name in names:
-        entry = {"name": name, "params": {"threshold": 0.8} if name == "dedupe" else {}, "dropped": {}, "quarantined": {}}
+        entry = {
+            "name": name,
+            "params": {"threshold": 0.8} if name == "dedupe" else {},
+            "dropped": {},
+            "quarantined": {},
+        }
         entry["rows_in"] = sum(left.values())
         for kind in ("dropped", "quarantined"):
             rows = []
@@ -159,7 +177,10 @@ def write_audit(folder: Path) -> dict[str, Any]:
         "by_category": groups,
         "by_source": {"open-weights": groups["integer"]},
         "by_reason": {"exact": {"n": 700, "wrong": 4}, "no-answer": {"n": 40, "wrong": 3}},
-        "disagreements": [case, {**case, "correct": True, "status": "incorrect", "reason": "type-mismatch", "extracted": None}],
+        "disagreements": [
+            case,
+            {**case, "correct": True, "status": "incorrect", "reason": "type-mismatch", "extracted": None},
+        ],
     }
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "audit.json").write_text(json.dumps(audit), encoding="utf-8")
@@ -267,7 +288,11 @@ def write_quickstart(root: Path) -> None:
     write_curated(root / "pool", {"addition": 420}, pool, sampling=True)
     write_audit(root / "audit")
     (root / "eval").mkdir()
-    for name, numbers in {"base": (0.336, 0.262, 0.86), "dapo": (0.984, 0.783, 0.99), "control": (0.508, 0.221, 0.84)}.items():
+    for name, numbers in {
+        "base": (0.336, 0.262, 0.86),
+        "dapo": (0.984, 0.783, 0.99),
+        "control": (0.508, 0.221, 0.84),
+    }.items():
         (root / "eval" / f"{name}.json").write_text(json.dumps(evaluation(name, *numbers)), encoding="utf-8")
     write_run(root / "runs" / "dapo", steps=33, first=0.26, last=0.79, seed=1)
     write_run(root / "runs" / "control", steps=33, first=0.26, last=0.22, seed=2)

@@ -17,6 +17,7 @@ from verigold.report.blocks import (
     Paragraph,
     Section,
     Table,
+    Tone,
     code,
     counted,
     left,
@@ -24,7 +25,6 @@ from verigold.report.blocks import (
     rate,
     right,
     share,
-    verdict_tone,
     verdict_words,
 )
 from verigold.report.figures import Bar, bars
@@ -53,12 +53,12 @@ def document(audit_json: Json) -> Document:
     )
 
 
-def blocks(audit_json: Json) -> list[Block]:
-    """Summary, key figures and sections of one audit."""
+def blocks(audit_json: Json, *, nested: bool = False) -> list[Block]:
+    """Summary, key figures and sections of one audit. nested: inside a report that has key figures of its own."""
     cases = items(audit_json.get("disagreements"))
     found: list[Block] = [
-        Paragraph(text=summary(audit_json), kind="lead"),
-        _facts(audit_json),
+        Paragraph(text=summary(audit_json), kind="plain" if nested else "lead"),
+        *([] if nested else [_facts(audit_json)]),
         Section(title="Verdicts against labels", blocks=[overall_figure(audit_json), confusion_table(audit_json)]),
     ]
     for key, title in (("by_category", "By category of answer"), ("by_source", "By source")):
@@ -180,19 +180,27 @@ def _disagreements(cases: Sequence[Json]) -> list[Block]:
 def disagreement(case: Json) -> Example:
     """One response whose verdict and label differ."""
     status = _text(case.get("status"))
-    label = "labelled correct" if case.get("correct") else "labelled wrong"
-    place = " · ".join(part for part in (_text(case.get("source")), _text(case.get("category"))) if part)
-    reason = " ".join(part for part in (_text(case.get("reason")), _text(case.get("detail"))) if part)
+    title, tone = _error(status, bool(case.get("correct")))
+    place = [_text(case.get(key)) for key in ("source", "category", "id")]
+    reason = ": ".join(part for part in (_text(case.get("reason")), _text(case.get("detail"))) if part)
     return Example(
-        title=f"{verdict_words(status)}, {label} · {place} · {_text(case.get('id'))}".rstrip(" ·"),
-        tone=verdict_tone(status),
+        title=" · ".join([title, *(part for part in place if part)]),
+        tone=tone,
         fields=[
-            Field(label="response, its end", text=_text(case.get("response")) or "(empty)"),
+            Field(label="response, end", text=_text(case.get("response")) or "(empty)"),
             Field(label="extracted", text=_text(case.get("extracted")) or "(nothing)"),
             Field(label="gold", text=_text(case.get("ground_truth"))),
-            Field(label="reason", text=reason, code=False),
+            Field(label="verdict", text=f"{verdict_words(status)}, {reason}", code=False),
         ],
     )
+
+
+def _error(status: str, labelled_correct: bool) -> tuple[str, Tone]:
+    if status == "undecided":
+        return f"Undecided, labelled {'correct' if labelled_correct else 'wrong'}", "muted"
+    if labelled_correct:
+        return "False negative: rejected, labelled correct", "unsure"
+    return "False positive: accepted, labelled wrong", "bad"
 
 
 def _text(value: Any) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from verigold.report.blocks import (
     Block,
     Cell,
+    Details,
     Document,
     Fact,
     Facts,
@@ -27,7 +28,7 @@ from verigold.report.figures import Bar, FunnelStage, bars, funnel, histogram
 from verigold.report.folders import Json, as_text, flatten, items, read_json, table, whole
 from verigold.report.ledger import KINDS, Ledger, details, read_ledger
 from verigold.report.page import to_html
-from verigold.report.words import Interval, count, listing, percent, plural
+from verigold.report.words import Interval, count, listing, percent, plural, tick_percent
 
 UNUSUAL_LOSS, UNUSUAL_EXCESS = 0.5, 0.2
 """A source's loss is unusual when its lower 95 % bound is above the first, or above the loss of all other sources
@@ -50,13 +51,13 @@ def document(folder: Path) -> Document:
     )
 
 
-def blocks(folder: Path, *, examples: bool = True) -> list[Block]:
-    """Summary, key figures and sections of one curated folder."""
+def blocks(folder: Path, *, nested: bool = False) -> list[Block]:
+    """Summary, key figures and sections of one curated folder. nested: inside a report with key figures of its own."""
     manifest, ledger = read_json(folder / "manifest.json"), read_ledger(folder)
     found: list[Block] = [
-        Paragraph(text=summary(manifest), kind="lead"),
+        Paragraph(text=summary(manifest), kind="plain" if nested else "lead"),
         *_balance(manifest),
-        _facts(manifest),
+        *([] if nested else [_facts(manifest)]),
         Section(title="From raw rows to kept rows", blocks=[funnel_figure(manifest), reasons_table(manifest)]),
         Section(title="Sources", blocks=_sources(manifest, ledger)),
     ]
@@ -65,10 +66,10 @@ def blocks(folder: Path, *, examples: bool = True) -> list[Block]:
         "Answers": _answers(manifest),
         "Difficulty": _difficulty(manifest),
         "Sampling cost": _sampling(manifest),
-        "Removed rows to read": list(details(ledger, reason_counts(manifest))) if examples else [],
-        "Settings": _settings(manifest),
+        "Removed rows to read": list(details(ledger, reason_counts(manifest))),
     }
-    return found + [Section(title=title, blocks=inner) for title, inner in optional.items() if inner]
+    found.extend(Section(title=title, blocks=inner) for title, inner in optional.items() if inner)
+    return [*found, *_settings(manifest)]
 
 
 def reason_counts(manifest: Json) -> dict[tuple[str, str, str], int]:
@@ -237,7 +238,7 @@ def _sources(manifest: Json, ledger: Ledger) -> list[Block]:
     ]
     columns = [*left("source", "licence"), *right("rows in", "kept", "lost"), *left("most often for", "")]
     note = (
-        f"A loss is called unusual when its lower 95 % bound is above {UNUSUAL_LOSS:.0%}, or more than "
+        f"A loss is called unusual when its lower 95 % bound is above {tick_percent(UNUSUAL_LOSS)}, or more than "
         f"{UNUSUAL_EXCESS * 100:.0f} points above that of all other sources together."
     )
     return [*found, Table(caption="Rows kept and lost by source", columns=columns, rows=rows, note=note)]
@@ -333,4 +334,5 @@ def _settings(manifest: Json) -> list[Block]:
         [plain(f"source {source.get('name')}"), code(f"{source.get('path')} {str(source.get('digest', ''))[:16]}")]
         for source in items(manifest.get("sources"))
     )
-    return [Table(caption="Thresholds and inputs", columns=left("setting", "value"), rows=rows)] if rows else []
+    settings = Table(caption="Thresholds and inputs", columns=left("setting", "value"), rows=rows)
+    return [Details(summary="Thresholds and inputs", blocks=[settings])] if rows else []

@@ -114,9 +114,9 @@ def ticks(low: float, high: float, about: int) -> list[float]:
     return [round(index * step, 12) for index in range(first, last + 1)]
 
 
-def text_width(content: str, font: float = FONT) -> float:
+def text_width(content: str, font: float = FONT, *, strong: bool = False) -> float:
     """An upper estimate for proportional system fonts: SVG cannot measure without a browser."""
-    return sum(_character_width(character) for character in content) * font
+    return sum(_character_width(character) for character in content) * font * (1.14 if strong else 1.0)
 
 
 def _character_width(character: str) -> float:

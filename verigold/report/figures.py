@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from verigold.report.drawing import FONT, Drawing, fit, group, line, rectangle, scale, text, text_width, ticks, wrap
-from verigold.report.words import count, percent
+from verigold.report.words import count, percent, tick_percent
 
 NARROW = 30
 """Below this many font sizes of width, labels stand above their bars instead of beside them."""
@@ -51,17 +51,17 @@ def bars(
     width: float,
     *,
     font: float = FONT,
-    show: Callable[[float | None], str] = percent,
     high: float | None = None,
 ) -> Drawing:
-    """Horizontal bars from zero, with whiskers for intervals and the value at the right edge. high: end of the axis."""
+    """Bars of shares from zero, with whiskers for intervals and the value at the right edge. high: end of the axis."""
     narrow = width < NARROW * font
-    values = [f"{show(row.value)} {row.note}".strip() for row in rows]
+    values = [f"{percent(row.value)} {row.note}".strip() for row in rows]
     value_room = max((text_width(value, font) for value in values), default=0) + font * 0.6
     label_room = 0 if narrow else min(max((text_width(r.label, font) for r in rows), default=0) + font, width * 0.36)
     longest = max([v for r in rows for v in (r.value, r.high) if v is not None], default=0.0)
-    marks = ticks(0.0, high if high is not None else max(longest, 1e-6), 3 if narrow else 5)
-    x = scale((marks[0], marks[-1]), (label_room, width - value_room))
+    room = width - label_room - value_room
+    marks = ticks(0.0, high if high is not None else max(longest, 1e-6), max(1, min(5, int(room / (font * 5)))))
+    x = scale((marks[0], marks[-1]), (label_room, label_room + room))
     pitch = font * (3.1 if narrow else 2.1)
     bottom = pitch * len(rows) + font * 0.3
     parts = [line(x(mark), 0, x(mark), bottom, "grid") for mark in marks]
@@ -74,7 +74,7 @@ def bars(
             parts.append(text(label_room - font * 0.7, y + font * 0.89, label, anchor="end"))
         parts.append(text(width, y + font * 0.89, value, "ink number", anchor="end"))
         parts.extend(_bar(row, value, x, y, font))
-    parts.extend(_axis(marks, x, bottom, font, show))
+    parts.extend(_axis(marks, x, bottom, font))
     return Drawing(width=width, height=bottom + font * 1.7, body=group(parts, font=font))
 
 
@@ -89,17 +89,16 @@ def _bar(row: Bar, value: str, x: Callable[[float], float], y: float, font: floa
     return parts
 
 
-def _axis(
-    marks: Sequence[float], x: Callable[[float], float], y: float, font: float, show: Callable[[float], str]
-) -> list[Markup]:
+def _axis(marks: Sequence[float], x: Callable[[float], float], y: float, font: float) -> list[Markup]:
+    size = font * 0.88
     return [
         text(
             x(mark),
             y + font * 1.25,
-            show(mark),
-            "muted",
+            tick_percent(mark),
+            "muted number",
             anchor="start" if mark == marks[0] else "middle",
-            size=font * 0.88,
+            size=size,
         )
         for mark in marks
     ]
@@ -111,7 +110,7 @@ def funnel(
     """One bar a stage, as wide as the rows that reached it: kept, dropped and quarantined; below it the reasons."""
     narrow = width < NARROW * font
     label_room = 0.0 if narrow else _label_room(stages, width * label_share, font)
-    number_room = max((text_width(count(stage.rows_in), font) for stage in stages), default=0) + font * 0.8
+    number_room = max((text_width(count(stage.rows_in), font, strong=True) for stage in stages), default=0) + font * 0.8
     x = scale((0, max((stage.rows_in for stage in stages), default=1) or 1), (0, width - label_room - number_room))
     parts, y = [], font * 0.2
     for stage in stages:
@@ -124,7 +123,8 @@ def funnel(
 
 
 def _label_room(stages: Sequence[FunnelStage], most: float, font: float) -> float:
-    return min(max((text_width(stage.label, font) for stage in stages), default=0) + font, max(most, font * 9))
+    widest = max((text_width(stage.label, font, strong=True) for stage in stages), default=0)
+    return min(widest + font * 0.8, max(most, font * 9))
 
 
 def _funnel_row(
@@ -139,7 +139,7 @@ def _funnel_row(
     height, baseline = font * 1.5, y + font * 1.1
     parts: list[Markup] = []
     if label_room:
-        parts.append(text(0, baseline, fit(stage.label, label_room - font * 0.5, font), "ink strong"))
+        parts.append(text(0, baseline, fit(stage.label, label_room, font), "ink strong"))
     at = label_room
     for rows, class_name, word in (
         (stage.rows_out, "kept", "kept"),
@@ -163,7 +163,7 @@ def histogram(
     bins: Sequence[tuple[str, int]], width: float, *, font: float = FONT, height: float | None = None
 ) -> Drawing:
     """Vertical bars with their counts above and their names below, in the order given."""
-    height = height or font * 14
+    height, width = height or font * 14, min(width, font * 10 * max(len(bins), 1))
     top, bottom = font * 1.8, height - font * 1.8
     most = max((rows for _, rows in bins), default=0) or 1
     y = scale((0, most), (bottom, top))

@@ -149,7 +149,9 @@ def _frame(
     y_marks = ticks(low, high, 4)
     x_marks = ticks(min((p.x for p in points), default=0.0), max((p.x for p in points), default=1.0), 4)
     left = max(text_width(show_y(mark), font * 0.92) for mark in y_marks) + font * 0.5
-    label_room = min(max((text_width(label, font) for label, _, _ in labels), default=0) + font * 0.9, width * 0.34)
+    label_room = min(
+        max((text_width(label, font, strong=True) for label, _, _ in labels), default=0) + font * 0.9, width * 0.34
+    )
     right = width - max(label_room, font)
     top, bottom = font * 2.1, height - font * 2.9
     last = max((p.x for p in points), default=1.0)

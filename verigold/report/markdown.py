@@ -72,7 +72,7 @@ def _block(block: Block, level: int) -> str:
         case Table():
             return _table(block)
         case Figure():
-            return "\n\n".join((f"**{inline(block.title)}** {inline(block.description)}", _table(block.table)))
+            return _table(block.table)
         case Gallery():
             return "\n\n".join(_block(figure, level) for figure in block.figures)
         case Example():

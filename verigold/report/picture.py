@@ -14,7 +14,7 @@ from verigold.report.folders import whole
 from verigold.report.lines import curves
 from verigold.report.page import style
 from verigold.report.quickstart import base_levels, heldout_series
-from verigold.report.words import count, percent
+from verigold.report.words import count, percent, tick_percent
 
 WIDTH, HEIGHT, FONT, MARGIN, GAP = 1200.0, 520.0, 21.0, 36.0, 56.0
 """Twice the size at which it must still be read."""
@@ -91,7 +91,7 @@ def _right(found: Quickstart, width: float) -> Markup:
         y_title="",
         font=FONT,
         height=HEIGHT - 2 * MARGIN - top,
-        show_y=lambda value: f"{value * 100:.3g}\u00a0%",
+        show_y=tick_percent,
         y_range=(0.0, 1.0),
         levels=base_levels(found, "pass_at_1"),
     )

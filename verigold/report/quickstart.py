@@ -62,7 +62,7 @@ def render(root: Path) -> str:
 
 def document(root: Path) -> Document:
     found = read(root)
-    pool = curation.blocks(root / "pool") if found.pool else [_missing("The pool was not curated")]
+    pool = curation.blocks(root / "pool", nested=True) if found.pool else [_missing("The pool was not curated")]
     return Document(
         title="Verigold quick start",
         subtitle="Raw rows, curated shards, verified rewards, a trained policy: what this run did, from its own files",
@@ -112,11 +112,11 @@ def _facts(found: Quickstart) -> Facts:
 def _real(found: Quickstart) -> list[Block]:
     if not found.real:
         return [_missing("The real rows were not curated")]
-    return curation.blocks(found.root / "real")
+    return curation.blocks(found.root / "real", nested=True)
 
 
 def _audit(found: Quickstart) -> list[Block]:
-    return audit.blocks(found.audit) if found.audit else [_missing("The verifier was not audited")]
+    return audit.blocks(found.audit, nested=True) if found.audit else [_missing("The verifier was not audited")]
 
 
 def _pool_opening(found: Quickstart) -> list[Block]:

@@ -39,6 +39,7 @@ from verigold.report.words import (
     percent_with_bounds,
     plural,
     short_count,
+    tick_percent,
 )
 
 X_TITLE = "generated tokens"
@@ -126,7 +127,7 @@ def curve_figure(
     top: float | None = None,
 ) -> Figure:
     """Lines over generated tokens, with their numbers as a table."""
-    show: Callable[[float], str] = (lambda value: f"{value * 100:.3g}\u00a0%") if shares else short_count
+    show: Callable[[float], str] = tick_percent if shares else short_count
     return Figure(
         title=title,
         description=description,

@@ -48,8 +48,8 @@ def interval(value: Any) -> Interval | None:
 
 
 def visible(text: str) -> str:
-    """Shows what would otherwise be invisible or dangerous in a terminal, in HTML or in XML: control characters as
-    control pictures, direction overrides, zero-width characters and lone surrogates by code point."""
+    """Shows by code point what would otherwise be invisible, or obeyed by a terminal or a browser: control characters,
+    direction overrides, zero-width characters, lone surrogates."""
     if text.isascii() and text.replace("\n", " ").replace("\t", " ").isprintable():
         return text
     return "".join(_visible_character(character) for character in text)
@@ -58,10 +58,7 @@ def visible(text: str) -> str:
 def _visible_character(character: str) -> str:
     if character in "\n\t" or unicodedata.category(character) not in _HIDDEN_CATEGORIES:
         return character
-    code = ord(character)
-    if code < 0x20:
-        return chr(0x2400 + code)
-    return "\u2421" if code == 0x7F else f"⟨U+{code:04X}⟩"
+    return f"⟨U+{ord(character):04X}⟩"
 
 
 def shorten(text: str, limit: int) -> str:
@@ -89,6 +86,11 @@ def percent(value: float | None) -> str:
     if 0 < scaled < 0.005:
         return f"<{NBSP}0.01{NBSP}%"
     return f"{scaled:.2f}{NBSP}%" if 0 < scaled < 0.995 else f"{scaled:.1f}{NBSP}%"
+
+
+def tick_percent(value: float) -> str:
+    """`20 %`, `2.5 %`: for axes."""
+    return f"{value * 100:.3g}{NBSP}%"
 
 
 def bounds(value: Interval | None) -> str:
