@@ -97,7 +97,7 @@ def _axis(marks: Sequence[float], x: Callable[[float], float], y: float, font: f
             y + font * 1.25,
             tick_percent(mark),
             "muted number",
-            anchor="start" if mark == marks[0] else "middle",
+            anchor="start" if x(mark) < font else "middle",
             size=size,
         )
         for mark in marks
@@ -105,11 +105,19 @@ def _axis(marks: Sequence[float], x: Callable[[float], float], y: float, font: f
 
 
 def funnel(
-    stages: Sequence[FunnelStage], width: float, *, font: float = FONT, reason_lines: int = 2, label_share: float = 0.2
+    stages: Sequence[FunnelStage],
+    width: float,
+    *,
+    font: float = FONT,
+    reason_lines: int = 2,
+    labels_beside: bool | None = None,
 ) -> Drawing:
-    """One bar a stage, as wide as the rows that reached it: kept, dropped and quarantined; below it the reasons."""
-    narrow = width < NARROW * font
-    label_room = 0.0 if narrow else _label_room(stages, width * label_share, font)
+    """One bar a stage, as wide as the rows that reached it: kept, dropped and quarantined; below it the reasons.
+
+    labels_beside: the stages' names stand left of the bars, or above them; by default as the width allows.
+    """
+    narrow = width < NARROW * font if labels_beside is None else not labels_beside
+    label_room = 0.0 if narrow else _label_room(stages, width * 0.36, font)
     number_room = max((text_width(count(stage.rows_in), font, strong=True) for stage in stages), default=0) + font * 0.8
     x = scale((0, max((stage.rows_in for stage in stages), default=1) or 1), (0, width - label_room - number_room))
     parts, y = [], font * 0.2
@@ -124,7 +132,7 @@ def funnel(
 
 def _label_room(stages: Sequence[FunnelStage], most: float, font: float) -> float:
     widest = max((text_width(stage.label, font, strong=True) for stage in stages), default=0)
-    return min(widest + font * 0.8, max(most, font * 9))
+    return min(widest + font * 0.8, most)
 
 
 def _funnel_row(

@@ -33,7 +33,9 @@ class Quickstart:
 
 def read(root: Path) -> Quickstart:
     """Raises RecipeError when a file that is there cannot be read."""
-    runs = {name: read_run(root / "runs" / name, name) for name in TRAINED if (root / "runs" / name).is_dir()}
+    runs = {
+        name: read_run(root / "runs" / name, SHORT_NAMES[name]) for name in TRAINED if (root / "runs" / name).is_dir()
+    }
     evaluations = {name: read_json_if_there(root / "eval" / f"{name}.json") for name in NAMES}
     return Quickstart(
         root=root,

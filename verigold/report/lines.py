@@ -88,7 +88,7 @@ def curves(
     width: float,
     *,
     x_title: str,
-    y_title: str,
+    y_title: str = "",
     font: float = FONT,
     height: float | None = None,
     show_y: Callable[[float], str] = short_count,
@@ -98,9 +98,10 @@ def curves(
     """Lines with direct labels at the right; `levels` are dashed lines across the plot."""
     height = height or max(font * 19, width * 0.4)
     labels = _labels(series, levels)
-    frame = _frame(series, levels, labels, (width, height), font, show_y, y_range)
+    frame = _frame(series, levels, labels, (width, height), font, show_y, y_range, font * (2.1 if y_title else 0.8))
     parts = _grid(frame, font, show_y)
-    parts.append(text(0, font * 0.95, fit(y_title, width, font), "muted", size=font * 0.92))
+    if y_title:
+        parts.append(text(0, font * 0.95, fit(y_title, width, font), "muted", size=font * 0.92))
     parts.append(text(frame.right, height - font * 0.35, x_title, "muted", anchor="end", size=font * 0.92))
     for level in levels:
         parts.extend(_level(level, frame))
@@ -139,6 +140,7 @@ def _frame(
     font: float,
     show_y: Callable[[float], str],
     y_range: tuple[float | None, float | None],
+    top: float,
 ) -> Frame:
     width, height = size
     points = [point for item in series for point in item.points]
@@ -153,15 +155,14 @@ def _frame(
         max((text_width(label, font, strong=True) for label, _, _ in labels), default=0) + font * 0.9, width * 0.34
     )
     right = width - max(label_room, font)
-    top, bottom = font * 2.1, height - font * 2.9
     last = max((p.x for p in points), default=1.0)
     return Frame(
         left=left,
         right=right,
         top=top,
-        bottom=bottom,
+        bottom=height - font * 2.9,
         x=scale((x_marks[0], max(last, x_marks[0] + 1e-9)), (left, right)),
-        y=scale((y_marks[0], y_marks[-1]), (bottom, top)),
+        y=scale((y_marks[0], y_marks[-1]), (height - font * 2.9, top)),
         x_marks=[mark for mark in x_marks if mark <= last * (1 + 1e-9)],
         y_marks=y_marks,
     )
@@ -179,8 +180,7 @@ def _grid(frame: Frame, font: float, show_y: Callable[[float], str]) -> list[Mar
     for mark in frame.x_marks:
         x = frame.x(mark)
         parts.append(line(x, frame.bottom, x, frame.bottom + font * 0.35, "axis"))
-        anchor = "start" if x - frame.left < font else "middle"
-        parts.append(text(x, frame.bottom + font * 1.35, short_count(mark), "muted number", anchor=anchor, size=size))
+        parts.append(text(x, frame.bottom + font * 1.35, short_count(mark), "muted number", anchor="middle", size=size))
     return parts
 
 

@@ -29,7 +29,7 @@ from verigold.report.blocks import (
 from verigold.report.drawing import svg
 from verigold.report.words import visible
 
-WIDE, NARROW, SMALL = 920, 350, 440
+WIDE, NARROW, SMALL = 920, 350, 400
 """Widths in pixels that figures are drawn for: the page, a narrow screen, and side by side."""
 
 _PAGE = Markup("""<!DOCTYPE html>

@@ -16,18 +16,19 @@ from verigold.report.page import style
 from verigold.report.quickstart import base_levels, heldout_series
 from verigold.report.words import count, percent, tick_percent
 
-WIDTH, HEIGHT, FONT, MARGIN, GAP = 1200.0, 520.0, 21.0, 36.0, 56.0
+WIDTH, HEIGHT, FONT, MARGIN, GAP = 1200.0, 520.0, 21.0, 36.0, 48.0
 """Twice the size at which it must still be read."""
 
 
 def render_picture(root: Path) -> str:
     """A standalone SVG of a quick start's root folder; it brings its own background for light and dark pages."""
     found = read(root)
-    half = (WIDTH - 2 * MARGIN - GAP) / 2
+    inner = WIDTH - 2 * MARGIN - GAP
+    left, right = inner * 0.45, inner * 0.55
     parts = [
         Markup('<rect width="{}" height="{}" rx="10" class="paper"/>').format(WIDTH, HEIGHT),
-        _left(found, half),
-        group([_right(found, half)], x=MARGIN + half + GAP, y=MARGIN),
+        _left(found, left),
+        group([_right(found, right)], x=MARGIN + left + GAP, y=MARGIN),
     ]
     drawing = Drawing(width=WIDTH, height=HEIGHT, body=Markup("").join(parts))
     css = style("palette", "figure") + "svg .paper { fill: var(--paper); stroke: var(--rule); }\n"
@@ -59,14 +60,14 @@ def _left(found: Quickstart, width: float) -> Markup:
     rows_in, kept = whole(found.real.get("rows_in")), whole(found.real.get("rows_kept"))
     title = f"{count(rows_in)} real rows in, {count(kept)} kept"
     stages = [_largest_reason_only(stage) for stage in funnel_stages(found.real)]
-    drawing = funnel(stages, width, font=_font_that_fits(stages, width), reason_lines=1, label_share=0.34)
+    drawing = funnel(stages, width, font=_font_that_fits(stages, width), reason_lines=1, labels_beside=True)
     body = [*_heading(title, "every removed row with its reason", width), group([drawing.body], y=FONT * 3.7)]
     return group(body, font=FONT, x=MARGIN, y=MARGIN)
 
 
 def _largest_reason_only(stage: FunnelStage) -> FunnelStage:
     more = len(stage.reasons) - 1
-    reasons = [f"{stage.reasons[0]} and {more} more" if more > 0 else stage.reasons[0]] if stage.reasons else []
+    reasons = [f"{stage.reasons[0]}, {more} more" if more > 0 else stage.reasons[0]] if stage.reasons else []
     return FunnelStage(
         label=stage.label, rows_in=stage.rows_in, dropped=stage.dropped, quarantined=stage.quarantined, reasons=reasons
     )
@@ -75,7 +76,7 @@ def _largest_reason_only(stage: FunnelStage) -> FunnelStage:
 def _font_that_fits(stages: list[FunnelStage], width: float) -> float:
     """Smaller where many stages would not fit the height."""
     room = HEIGHT - 2 * MARGIN - FONT * 3.7
-    needed = funnel(stages, width, font=FONT, reason_lines=1, label_share=0.34).height
+    needed = funnel(stages, width, font=FONT, reason_lines=1, labels_beside=True).height
     return FONT * min(1.0, room / needed) if needed else FONT
 
 
@@ -83,12 +84,11 @@ def _right(found: Quickstart, width: float) -> Markup:
     series = heldout_series(found, "pass_at_1")
     if not series:
         return group([text(0, FONT, "Training: not run", "muted")], font=FONT)
-    top = FONT * 2.3
+    top = FONT * 3.4
     drawing = curves(
         series,
         width,
         x_title="generated tokens",
-        y_title="",
         font=FONT,
         height=HEIGHT - 2 * MARGIN - top,
         show_y=tick_percent,

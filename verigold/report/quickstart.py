@@ -186,10 +186,10 @@ def _learning(found: Quickstart) -> list[Block]:
     first = heldout_figure(found, "pass_at_1", "pass@1 at temperature 1, over generated tokens", small=False)
     others = [
         heldout_figure(found, "greedy", "Greedy accuracy", small=True),
+        training.reward_figure([found.runs["dapo"]], small=True) if "dapo" in found.runs else None,
         *(training.panel(list(found.runs.values()), *entry) for entry in training.PANELS),
     ]
-    reward = training.reward_figure([found.runs["dapo"]]) if "dapo" in found.runs else None
-    blocks: list[Block] = [figure for figure in (first, reward) if figure]
+    blocks: list[Block] = [first] if first else []
     small = [figure for figure in others if figure]
     return [*blocks, Gallery(figures=small), training.runs_table(list(found.runs.values()))]
 

@@ -135,7 +135,6 @@ def curve_figure(
             series,
             width,
             x_title=X_TITLE,
-            y_title="",
             show_y=show,
             y_range=(0.0, top),
             levels=levels,
@@ -147,7 +146,7 @@ def curve_figure(
 
 
 def _significant(value: float | None) -> str:
-    return "–" if value is None else f"{value:,.4g}"
+    return "–" if value is None else f"{value:,.3g}"
 
 
 def series_table(caption: str, series: Sequence[Series], show: Callable[[float | None], str]) -> Table:
@@ -178,13 +177,15 @@ def _ends(series: Sequence[Series], show: Callable[[float | None], str]) -> str:
     return "; ".join(parts) + "." if parts else ""
 
 
-def reward_figure(runs: Sequence[Run]) -> Figure | None:
+def reward_figure(runs: Sequence[Run], *, small: bool = False) -> Figure | None:
     series = [Series(label=run.name, points=points(run, "reward/mean"), colour=place) for place, run in enumerate(runs)]
     series = [item for item in series if item.points]
     if not series:
         return None
     text = "Mean reward of all drawn samples, step by step; from 40 steps on the thick line is a running mean. "
-    return curve_figure("Reward while training", text + "First step to last: " + _ends(series, _significant), series)
+    return curve_figure(
+        "Reward while training", text + "First step to last: " + _ends(series, _significant), series, small=small
+    )
 
 
 def evaluation_series(runs: Sequence[Run], key: str) -> list[Series]:

@@ -98,7 +98,7 @@ def bounds(value: Interval | None) -> str:
     if value is None or value.low is None or value.high is None:
         return ""
     decimals = 2 if value.high < 0.00995 else 1
-    return f"[{value.low * 100:.{decimals}f}, {value.high * 100:.{decimals}f}]"
+    return f"[{value.low * 100:.{decimals}f},{NBSP}{value.high * 100:.{decimals}f}]"
 
 
 def percent_with_bounds(value: Interval | None) -> str:
