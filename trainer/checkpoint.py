@@ -1,0 +1,211 @@
+"""The run folder and its checkpoints: whole or not at all, no pickle, and everything a resume needs.
+
+A checkpoint holds weights, optimiser, schedule, prompt state, surplus groups and counters. There is no generator state:
+random numbers are keyed.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import platform
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import safetensors.torch
+import torch
+import transformers
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from pipeline.atomic import atomic_folder, remove_leftovers, write_json, write_text
+from pipeline.config import RecipeError, dump
+from trainer.config import TrainConfig
+from trainer.groups import Group, group_from_json, group_to_json
+from trainer.policy import Policy
+from trainer.update import Updater
+
+ENDED = ("steps", "tokens", "no_signal")
+"""Exit reasons after which the same command has nothing to do."""
+
+
+@dataclass(slots=True, kw_only=True)
+class State:
+    """Counters of a run. version: of the policy, one more after each update. empty_steps: in a row."""
+
+    step: int = 0
+    version: int = 0
+    generated_tokens: int = 0
+    empty_steps: int = 0
+    entropy_coef: float = 0.0
+    entropy_active: bool = True
+    wall_s: float = 0.0
+    prompts: dict[str, int] = field(default_factory=lambda: {"epoch": 0, "place": 0})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSummary:
+    """How a run ended. exit_reason: steps, tokens, no_signal; or why it was stopped. detail: one line on that."""
+
+    steps: int
+    generated_tokens: int
+    exit_reason: str
+    wall_s: float
+    detail: str = ""
+
+    @property
+    def ended(self) -> bool:
+        return self.exit_reason in ENDED
+
+
+class RunFolder:
+    """runs/<name>/: recipe, environment, metrics, rollouts/, checkpoints/, eval/, final/ and summary."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.metrics = path / "metrics.jsonl"
+        self.rollouts = path / "rollouts"
+        self.checkpoints = path / "checkpoints"
+        self.final = path / "final"
+        self.eval = path / "eval"
+
+    @classmethod
+    def open(cls, path: Path, config: TrainConfig, *, fresh: bool) -> RunFolder:
+        """Makes the folder, or takes up the run in it.
+
+        Raises RecipeError when the folder holds a run of another recipe (with the difference) or something else.
+        """
+        folder, recipe = cls(path), dump(config)
+        saved = path / "recipe.toml"
+        if path.exists() and not saved.exists() and any(path.iterdir()):
+            raise RecipeError(f"{path}: the folder is not empty and holds no run; choose another --out")
+        if fresh and saved.exists():
+            shutil.rmtree(path)
+        if saved.exists() and (before := saved.read_text(encoding="utf-8")) != recipe:
+            raise RecipeError(f"{saved}: the recipe has changed:\n{_diff(before, recipe)}\nuse --fresh to start over")
+        path.mkdir(parents=True, exist_ok=True)
+        for part in (path, folder.checkpoints, folder.rollouts, folder.eval):
+            remove_leftovers(part)
+        if not saved.exists():
+            write_text(saved, recipe)
+        return folder
+
+    def summary(self) -> RunSummary | None:
+        path = self.path / "summary.json"
+        return RunSummary(**json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else None
+
+    def write_summary(self, summary: RunSummary) -> None:
+        write_json(self.path / "summary.json", asdict(summary))
+
+    def enforce_environment(self, now: dict[str, Any]) -> dict[str, Any]:
+        """Writes what a resume must find again, or compares: bit-equality is claimed for the same machine kind only.
+
+        The recorded thread count is returned for the caller to set. Raises RecipeError on any other difference.
+        """
+        path = self.path / "environment.json"
+        if not path.exists():
+            write_json(path, now)
+            return now
+        recorded = json.loads(path.read_text(encoding="utf-8"))
+        for key, value in now.items():
+            if key != "threads" and recorded.get(key) != value:
+                raise RecipeError(
+                    f"{path}: {key}: the run began with {recorded.get(key)!r}, now it is {value!r}; "
+                    "go on in the old environment, or start over with --fresh"
+                )
+        return recorded
+
+    def latest(self) -> Path | None:
+        found = sorted(self.checkpoints.glob("step-*"))
+        return found[-1] if found else None
+
+    def drop_rollouts_after(self, step: int) -> None:
+        for path in self.rollouts.glob("step-*.jsonl"):
+            if int(path.stem.removeprefix("step-")) > step:
+                path.unlink()
+
+
+def environment(threads: int, device: str, **inputs: str) -> dict[str, Any]:
+    """What decides whether the same recipe gives the same bits."""
+    return {
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "transformers": transformers.__version__,
+        "machine": platform.machine(),
+        "cpu_capability": torch.backends.cpu.get_cpu_capability(),
+        "device": device,
+        "threads": threads,
+        **inputs,
+    }
+
+
+def _diff(before: str, after: str) -> str:
+    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), "this run", "now", lineterm="", n=0)
+    return "\n".join(f"  {line}" for line in lines if not line.startswith("@@"))
+
+
+def save(folder: RunFolder, state: State, updater: Updater, surplus: Sequence[Group], *, keep: int) -> Path:
+    """Writes checkpoints/step-NNNNN (the same step again changes nothing) and removes all but the last `keep`."""
+    policy = updater.policy
+    path = folder.checkpoints / f"step-{state.step:05d}"
+    if path.exists():
+        return path
+    with atomic_folder(path) as temporary:
+        safetensors.torch.save_file(_weights(policy.model), temporary / "model.safetensors")
+        if updater.reference is not None:
+            safetensors.torch.save_file(_weights(updater.reference), temporary / "reference.safetensors")
+        safetensors.torch.save_file(_moments(policy), temporary / "optimiser.safetensors")
+        lines = [json.dumps(group_to_json(group)) for group in surplus]
+        (temporary / "surplus.jsonl").write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+        numbers = asdict(state) | {"updates": policy.updates}
+        (temporary / "state.json").write_text(json.dumps(numbers, indent=2, sort_keys=True) + "\n", encoding="utf-8")
+    for old in sorted(folder.checkpoints.glob("step-*"))[:-keep]:
+        shutil.rmtree(old)
+    return path
+
+
+def load(path: Path, updater: Updater) -> tuple[State, list[Group]]:
+    """Puts weights, reference, optimiser and schedule of a checkpoint in place; its counters and surplus groups."""
+    policy = updater.policy
+    numbers = json.loads((path / "state.json").read_text(encoding="utf-8"))
+    policy.updates = numbers.pop("updates")
+    _fill(policy.model, path / "model.safetensors")
+    if updater.reference is not None:
+        _fill(updater.reference, path / "reference.safetensors")
+    moments = safetensors.torch.load_file(path / "optimiser.safetensors")
+    for name, parameter in zip(policy.names, policy.parameters, strict=True):
+        if f"{name}.step" in moments:
+            policy.optimiser.state[parameter] = {
+                key: _like(moments[f"{name}.{key}"], parameter, key) for key in ("step", "exp_avg", "exp_avg_sq")
+            }
+    lines = (path / "surplus.jsonl").read_text(encoding="utf-8").splitlines()
+    return State(**numbers), [group_from_json(json.loads(line)) for line in lines]
+
+
+def _weights(model: PreTrainedModel) -> dict[str, Tensor]:
+    """Parameters (a tied one once) and buffers that are part of the model, by name; the live tensors."""
+    persistent = model.state_dict().keys()
+    named = {name: value.detach() for name, value in model.named_parameters()}
+    return named | {name: value for name, value in model.named_buffers() if name in persistent}
+
+
+def _fill(model: PreTrainedModel, path: Path) -> None:
+    stored = safetensors.torch.load_file(path)
+    with torch.no_grad():
+        for name, tensor in _weights(model).items():
+            tensor.copy_(stored[name])
+
+
+def _moments(policy: Policy) -> dict[str, Tensor]:
+    found: dict[str, Tensor] = {}
+    for name, parameter in zip(policy.names, policy.parameters, strict=True):
+        for key, value in policy.optimiser.state.get(parameter, {}).items():
+            found[f"{name}.{key}"] = value.contiguous()
+    return found
+
+
+def _like(value: Tensor, parameter: Tensor, key: str) -> Tensor:
+    return value if key == "step" else value.to(parameter.device)

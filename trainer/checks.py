@@ -1,0 +1,84 @@
+"""Start-up checks: what would make a run wrong from its first step is found before it. Each comes from a public report
+of another trainer (double BOS, wrong end tokens, prompts too long, golds no verifier accepts)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from rich.console import Console
+from transformers import PreTrainedTokenizerBase
+
+from pipeline.config import RecipeError
+from pipeline.problem import Problem
+from trainer.config import Sampling, Template
+from trainer.prompts import Task
+from trainer.template import check_tokenizer, encode
+from verifiers import Request, verify_many
+from verifiers.verdict import Status
+
+KNOWN_WRONG = "\\boxed{-987654321}"
+PROBES_PER_SOURCE = 8
+
+
+def request_for(problem: Problem, response: str) -> Request:
+    """What the problem's own verifier is asked. Options `aliases` are further accepted golds."""
+    options = dict(json.loads(problem.verifier_options or "{}"))
+    aliases = tuple(options.pop("aliases", ()))
+    gold = (problem.ground_truth, *aliases) if aliases else problem.ground_truth
+    return Request(response=response, ground_truth=gold, verifier=problem.verifier, options=options)
+
+
+def make_tasks(
+    problems: Sequence[Problem],
+    template: Template,
+    sampling: Sampling,
+    tokenizer: PreTrainedTokenizerBase,
+    end_ids: frozenset[int],
+    console: Console,
+) -> list[Task]:
+    """Problems with their prompt ids; overlong prompts and repeated ids are dropped and counted, never truncated.
+
+    Raises RecipeError when nothing is left or the tokenizer cannot be used.
+    """
+    if not problems:
+        raise RecipeError("shards: no problems in there")
+    check_tokenizer(tokenizer, (), end_ids)
+    tasks = {problem.id: Task(problem=problem, prompt_ids=encode(problem, template, tokenizer)) for problem in problems}
+    check_tokenizer(tokenizer, next(iter(tasks.values())).prompt_ids, end_ids)
+    short = [task for task in tasks.values() if 0 < len(task.prompt_ids) <= sampling.max_prompt_tokens]
+    overlong, repeated = len(tasks) - len(short), len(problems) - len(tasks)
+    if overlong or repeated:
+        console.print(
+            f"prompts: {len(short):,} used; {overlong:,} longer than sampling.max_prompt_tokens = "
+            f"{sampling.max_prompt_tokens} dropped; {repeated:,} repeated ids dropped"
+        )
+    if not short:
+        raise RecipeError(f"sampling.max_prompt_tokens: all {len(tasks)} prompts are longer; raise it")
+    return short
+
+
+def check_verifiers(tasks: Sequence[Task], workers: int | None) -> None:
+    """For each data source the verifier must accept a known-right and not accept a known-wrong answer.
+
+    A few golds a source are tried: one odd gold is the curation's business, a source without a good one is ours.
+    """
+    by_source: dict[str, list[Problem]] = {}
+    for task in tasks:
+        by_source.setdefault(task.problem.data_source, []).append(task.problem)
+    for source, problems in sorted(by_source.items()):
+        probes = problems[:PROBES_PER_SOURCE]
+        right = verify_many(
+            [request_for(problem, f"\\boxed{{{problem.ground_truth}}}") for problem in probes], workers=workers
+        )
+        wrong = verify_many([request_for(problem, KNOWN_WRONG) for problem in probes], workers=workers)
+        if not any(verdict.status is Status.CORRECT for verdict in right):
+            raise RecipeError(
+                f"shards: data source '{source}': verifier '{probes[0].verifier}' does not accept the gold "
+                f"{probes[0].ground_truth!r} itself ({right[0].reason}); give these rows another verifier"
+            )
+        if all(verdict.status is Status.CORRECT for verdict in wrong):
+            raise RecipeError(
+                f"shards: data source '{source}': verifier '{probes[0].verifier}' accepts the wrong answer "
+                f"{KNOWN_WRONG} for {probes[0].ground_truth!r}; give these rows another verifier"
+            )

@@ -1,0 +1,324 @@
+"""The recipe of a training run, one frozen dataclass a section; presets come from recipes/train/algorithms.toml."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from pipeline.config import STRICT, Layer, RecipeError, build, parse_override, read_toml
+from trainer.objective import Objective, check_options
+
+Option = bool | int | float | str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """A function by its name and the options that differ from its defaults."""
+
+    __pydantic_config__ = STRICT
+    name: str
+    options: dict[str, Option] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reduction:
+    """max_length: L_max of `constant`; default: the sampling budget."""
+
+    __pydantic_config__ = STRICT
+    name: str = "token_mean"
+    max_length: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KlTerm:
+    """A KL term in the loss; with coef 0 no reference model is loaded.
+
+    reset_every: steps after which the reference becomes a copy of the policy (ProRL, arXiv 2505.24864); 0 = never.
+    """
+
+    __pydantic_config__ = STRICT
+    name: Literal["k1", "k2", "k3"] = "k3"
+    coef: float = 0.0
+    reset_every: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntropyTerm:
+    """coef: of the bonus.  target: the bonus adapts (Skywork-OR1, arXiv 2505.22312): coef moves by delta towards it."""
+
+    __pydantic_config__ = STRICT
+    coef: float = 0.0
+    target: float | None = None
+    delta: float = 1e-4
+    max_coef: float = 5e-3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sampling:
+    """prompts: groups an update is made of.  samples: responses a prompt.  max_tokens: the response budget.
+
+    Truncating samplers bias the ratio by the mass they keep, so they are refused, and so is temperature 0.
+    """
+
+    __pydantic_config__ = STRICT
+    prompts: int = 16
+    samples: int = 8
+    temperature: float = 1.0
+    max_tokens: int = 512
+    max_prompt_tokens: int = 1024
+    top_p: float = 1.0
+    top_k: int = -1
+    min_p: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupFilter:
+    """Dynamic sampling (DAPO, arXiv 2503.14476).
+
+    keep: `informative` keeps groups whose raw verdicts differ, `all` keeps every group.
+    max_gen_batches: generation rounds of one step.
+    on_exhausted: what to do when they do not fill the batch: `train` on what is there, `skip` the step and keep the
+        groups for the next one, or `error`: stop.
+    max_age: policy versions a surplus group may be old when it is trained on; older ones are dropped and counted.
+    max_empty_steps: steps in a row without anything to learn from, after which the run ends with `no_signal`.
+    """
+
+    __pydantic_config__ = STRICT
+    keep: Literal["informative", "all"] = "informative"
+    max_gen_batches: int = 10
+    on_exhausted: Literal["train", "skip", "error"] = "train"
+    max_age: int = 1
+    max_empty_steps: int = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reward:
+    """kind: `verdict`, or `random` for the control run (right with probability 1/2, keyed, whatever was written).
+
+    correct, wrong: the outcome rewards.  overlong_cache: soft punishment over the last tokens of the budget (DAPO),
+    0 = off.  overlong_filter: truncated responses stay in the statistics and leave the loss.
+    max_undecided_share: of a step's samples; above it the run stops.
+    """
+
+    __pydantic_config__ = STRICT
+    kind: Literal["verdict", "random"] = "verdict"
+    correct: float = 1.0
+    wrong: float = 0.0
+    overlong_cache: int = 0
+    overlong_filter: bool = False
+    max_undecided_share: float = 0.25
+    verifier_workers: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Optimiser:
+    """AdamW.  minibatches: optimiser steps a batch is split into.  max_grad_norm: of the whole optimiser step."""
+
+    __pydantic_config__ = STRICT
+    lr: float = 1e-6
+    warmup_steps: int = 10
+    beta1: float = 0.9
+    beta2: float = 0.98
+    weight_decay: float = 0.0
+    max_grad_norm: float = 1.0
+    minibatches: int = 1
+    microbatch_tokens: int = 8192
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Template:
+    """system: system message for problems that bring none.  suffix: instruction added to the question."""
+
+    __pydantic_config__ = STRICT
+    system: str | None = None
+    suffix: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoints:
+    """every: steps between checkpoints.  keep: how many of the last ones stay."""
+
+    __pydantic_config__ = STRICT
+    every: int = 10
+    keep: int = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation:
+    """every: steps between evaluations, 0 = none.  Own sampling settings: greedy, and `samples` at `temperature`."""
+
+    __pydantic_config__ = STRICT
+    every: int = 0
+    shards: Path | None = None
+    problems: int = 256
+    samples: int = 4
+    temperature: float = 1.0
+    max_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainConfig:
+    """A whole run. `algorithm` names a preset that supplies advantage, loss and what belongs to them.
+
+    steps and max_generated_tokens: the run ends at whichever comes first.
+    threads: of torch; 0 = torch's own choice, recorded at the start and enforced by a resume.
+    """
+
+    __pydantic_config__ = STRICT
+    model: Path
+    shards: Path
+    advantage: Choice
+    loss: Choice
+    algorithm: str | None = None
+    seed: int = 0
+    steps: int = 100
+    max_generated_tokens: int | None = None
+    threads: int = 0
+    reduction: Reduction = field(default_factory=Reduction)
+    correction: Choice | None = None
+    kl: KlTerm = field(default_factory=KlTerm)
+    entropy: EntropyTerm = field(default_factory=EntropyTerm)
+    high_entropy_share: float | None = None
+    drop_zero_variance: bool = False
+    sampling: Sampling = field(default_factory=Sampling)
+    filter: GroupFilter = field(default_factory=GroupFilter)
+    reward: Reward = field(default_factory=Reward)
+    optimiser: Optimiser = field(default_factory=Optimiser)
+    template: Template = field(default_factory=Template)
+    checkpoints: Checkpoints = field(default_factory=Checkpoints)
+    evaluation: Evaluation = field(default_factory=Evaluation)
+    trackers: tuple[Literal["tensorboard", "wandb", "trackio"], ...] = ()
+
+
+def algorithms_file() -> Path:
+    """The presets: in a checkout data/recipes, in an installed wheel verigold/data/recipes."""
+    root = Path(__file__).resolve().parent.parent
+    for base in (root / "data", root / "verigold" / "data"):
+        path = base / "recipes" / "train" / "algorithms.toml"
+        if path.is_file():
+            return path
+    raise RecipeError(f"{root}: the presets (recipes/train/algorithms.toml) are missing; install verigold again")
+
+
+def load_recipe(paths: Sequence[Path], overrides: Sequence[str] = ()) -> TrainConfig:
+    """Later files win over earlier ones, overrides over files, all of them over the preset of `algorithm`."""
+    layers = [read_toml(path) for path in paths] + [parse_override(text) for text in overrides]
+    return from_layers(layers)
+
+
+def from_layers(layers: Sequence[Layer]) -> TrainConfig:
+    """Raises RecipeError for an unknown algorithm, key or option and for settings that cannot be trained with."""
+    name = next((layer.table["algorithm"] for layer in reversed(layers) if "algorithm" in layer.table), None)
+    if name is not None:
+        layers = [_preset(name, layers), *layers]
+    config = build(TrainConfig, layers)
+    check(config)
+    return config
+
+
+def _preset(name: str, layers: Sequence[Layer]) -> Layer:
+    presets = read_toml(algorithms_file())
+    if name not in presets.table:
+        raise RecipeError(f"{layers[-1].name}: algorithm: unknown '{name}'; known: {', '.join(sorted(presets.table))}")
+    table = {key: value for key, value in presets.table[name].items() if key != "about"}
+    for key in ("advantage", "loss", "correction"):
+        chosen = [layer.table[key] for layer in layers if isinstance(layer.table.get(key), Mapping)]
+        if key in table and any("name" in choice for choice in chosen):
+            del table[key]  # another function: the preset's options are not its options
+    return Layer(name=f"{presets.name}: {name}", base=presets.base, table=table)
+
+
+def objective(config: TrainConfig) -> Objective:
+    """The algorithm of a recipe."""
+    return Objective(
+        advantage=config.advantage.name,
+        advantage_options=config.advantage.options,
+        loss=config.loss.name,
+        loss_options=config.loss.options,
+        aggregation=config.reduction.name,
+        max_length=config.reduction.max_length or config.sampling.max_tokens,
+        correction=None if config.correction is None else config.correction.name,
+        correction_options={} if config.correction is None else config.correction.options,
+        kl=config.kl.name,
+        kl_coef=config.kl.coef,
+        entropy_coef=config.entropy.coef,
+        high_entropy_share=config.high_entropy_share,
+        drop_zero_variance=config.drop_zero_variance,
+    )
+
+
+def check(config: TrainConfig) -> None:
+    """What the types cannot say. Raises RecipeError with every problem found."""
+    problems = [*_names(config), *_sampling(config), *_counts(config)]
+    if problems:
+        raise RecipeError("\n".join(problems))
+
+
+def _names(config: TrainConfig) -> list[str]:
+    from trainer.advantages import ADVANTAGES
+    from trainer.corrections import CORRECTIONS
+    from trainer.losses import LOSSES
+    from trainer.losses.reduce import AGGREGATIONS
+
+    problems = []
+    choices: list[tuple[str, Choice | None, dict[str, Any], int]] = [
+        ("advantage", config.advantage, {name: item.estimate for name, item in ADVANTAGES.items()}, 1),
+        ("loss", config.loss, {name: item.matrix for name, item in LOSSES.items()}, 1),
+        ("correction", config.correction, dict(CORRECTIONS), 3),
+    ]
+    for key, choice, known, positional in choices:
+        if choice is None:
+            continue
+        if choice.name not in known:
+            problems.append(f"{key}.name: unknown '{choice.name}'; known: {', '.join(sorted(known))}")
+        elif (wrong := check_options(known[choice.name], choice.options, positional)) is not None:
+            problems.append(f"{key}.options: {choice.name}: {wrong}")
+    if config.reduction.name not in AGGREGATIONS:
+        known_names = ", ".join(sorted(AGGREGATIONS))
+        problems.append(f"reduction.name: unknown '{config.reduction.name}'; known: {known_names}")
+    if config.advantage.name in ADVANTAGES and ADVANTAGES[config.advantage.name].group and config.sampling.samples < 2:
+        problems.append(f"sampling.samples: advantage '{config.advantage.name}' needs at least 2 responses a prompt")
+    if config.loss.name == "luffy":
+        problems.append("loss.name: luffy needs demonstrations in the groups, which this trainer does not load")
+    return problems
+
+
+def _sampling(config: TrainConfig) -> list[str]:
+    sampling, problems = config.sampling, []
+    if sampling.temperature <= 0:
+        problems.append("sampling.temperature: must be above 0; greedy samples have no importance ratio")
+    for key, off in (("top_p", 1.0), ("top_k", -1), ("min_p", 0.0)):
+        if getattr(sampling, key) != off:
+            problems.append(
+                f"sampling.{key}: truncated sampling biases the ratio by the mass it keeps; set it to {off}"
+            )
+    if config.filter.keep == "informative" and sampling.samples < 2:
+        problems.append("sampling.samples: a group of one never varies; raise it or set filter.keep = 'all'")
+    return problems
+
+
+def _counts(config: TrainConfig) -> list[str]:
+    positive = {
+        "steps": config.steps,
+        "sampling.prompts": config.sampling.prompts,
+        "sampling.samples": config.sampling.samples,
+        "sampling.max_tokens": config.sampling.max_tokens,
+        "filter.max_gen_batches": config.filter.max_gen_batches,
+        "filter.max_empty_steps": config.filter.max_empty_steps,
+        "optimiser.minibatches": config.optimiser.minibatches,
+        "optimiser.microbatch_tokens": config.optimiser.microbatch_tokens,
+        "checkpoints.every": config.checkpoints.every,
+        "checkpoints.keep": config.checkpoints.keep,
+    }
+    problems = [f"{key}: must be 1 or more (got {value})" for key, value in positive.items() if value < 1]
+    if config.optimiser.lr <= 0:
+        problems.append(f"optimiser.lr: must be above 0 (got {config.optimiser.lr})")
+    if config.reward.overlong_cache >= config.sampling.max_tokens:
+        problems.append("reward.overlong_cache: must be smaller than sampling.max_tokens")
+    if config.reward.correct <= config.reward.wrong:
+        problems.append("reward.correct: must be above reward.wrong")
+    if config.evaluation.every > 0 and config.evaluation.shards is None:
+        problems.append("evaluation.shards: needed when evaluation.every is set")
+    return problems

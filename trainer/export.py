@@ -1,0 +1,49 @@
+"""The trained policy as a Hugging Face folder with a short model card."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pipeline.atomic import atomic_folder
+from pipeline.config import dump
+from trainer.checkpoint import RunSummary
+from trainer.config import TrainConfig
+from trainer.policy import Policy
+
+
+def export(path: Path, policy: Policy, config: TrainConfig, summary: RunSummary) -> None:
+    """Weights, tokenizer and card; whole or not at all."""
+    with atomic_folder(path) as temporary:
+        policy.model.save_pretrained(temporary)
+        policy.tokenizer.save_pretrained(temporary)
+        (temporary / "README.md").write_text(card(config, summary), encoding="utf-8")
+
+
+def card(config: TrainConfig, summary: RunSummary) -> str:
+    """The model card: where the model comes from, what it was trained on, and the whole recipe."""
+    control = config.reward.kind == "random"
+    lines = [
+        "---",
+        "library_name: transformers",
+        "pipeline_tag: text-generation",
+        "tags: [verigold, reinforcement-learning]",
+        "---",
+        f"# {config.model.name}, {'random-reward control' if control else 'trained with verified rewards'}",
+        "",
+        f"- Base model: `{config.model.name}`",
+        f"- Problems: the shards `{config.shards.name}`",
+        f"- Algorithm: {config.algorithm or config.loss.name}, seed {config.seed}",
+        f"- Steps: {summary.steps}; generated tokens: {summary.generated_tokens:,}; ended by: {summary.exit_reason}",
+    ]
+    if control:
+        lines.append("- Rewards were coin flips: this model shows what training does without any signal.")
+    return "\n".join([*lines, "", "## Recipe", "", "```toml", _portable(config).rstrip(), "```", ""])
+
+
+def _portable(config: TrainConfig) -> str:
+    """The recipe with file names instead of this machine's paths."""
+    text = dump(config)
+    paths = [config.model, config.shards, *([config.evaluation.shards] if config.evaluation.shards else [])]
+    for path in sorted(paths, key=lambda item: -len(str(item))):
+        text = text.replace(str(path), path.name)
+    return text

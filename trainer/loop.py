@@ -1,0 +1,197 @@
+"""train(): shards in, a better policy out. Read it from top to bottom; each step is
+
+    draw, generate, score, keep  ->  a few optimiser steps  ->  metrics, rollouts, now and then a checkpoint
+
+The same command again goes on from the last checkpoint and repeats what came after it, bit for bit on the CPU.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from rich.console import Console
+
+from pipeline.atomic import write_json
+from trainer import checkpoint
+from trainer.checkpoint import RunFolder, RunSummary, State
+from trainer.clock import Clock
+from trainer.config import TrainConfig
+from trainer.evaluate import EvalSettings, evaluate
+from trainer.export import export
+from trainer.groups import Filled, RunStoppedError, Scorer, pass_rate_histogram
+from trainer.metrics import Numbers, sampling_metrics, write_rollouts
+from trainer.start import Run, start
+from trainer.update import Totals, adapt_entropy
+
+MAX_MISMATCH = 0.05
+"""Mean |trainer - engine| log-probability; above it the engine does not sample from the weights that are trained."""
+
+
+def train(
+    config: TrainConfig, out: Path, *, console: Console, fresh: bool = False, scorer: Scorer | None = None
+) -> RunSummary:
+    """Trains into the run folder `out`; a finished run returns its summary and writes nothing.
+
+    scorer: instead of each problem's own verifier. A run that had to stop (undecided, nonfinite, gradient, ratio,
+    engine, exhausted) has a summary that says why, exports no model and is tried again by the next call.
+    Raises RecipeError for whatever the user must mend.
+    """
+    folder = RunFolder.open(out, config, fresh=fresh)
+    before = folder.summary()
+    if before is not None and before.ended:
+        console.print(f"{out}: finished ({before.exit_reason}, {before.steps} steps); --fresh trains again")
+        return before
+    with _deterministic():
+        run = start(config, folder, console, scorer)
+        try:
+            reason, detail = _steps(run)
+        except RunStoppedError as stop:
+            reason, detail = stop.reason, str(stop)
+        return _end(run, reason, detail)
+
+
+def _steps(run: Run) -> tuple[str, str]:
+    """Steps until the run ends; the exit reason and one line on it."""
+    config, state = run.config, run.state
+    while True:
+        if state.step >= config.steps:
+            return "steps", ""
+        if config.max_generated_tokens is not None and state.generated_tokens >= config.max_generated_tokens:
+            return "tokens", ""
+        filled = _step(run)
+        if state.empty_steps >= config.filter.max_empty_steps:
+            return "no_signal", (
+                f"nothing to learn from in {state.empty_steps} steps; last one: {pass_rate_histogram(filled.drawn)}; "
+                "curate by difficulty for this model"
+            )
+        if state.step % config.checkpoints.every == 0:
+            _save(run)
+
+
+def _step(run: Run) -> Filled:
+    state, clock = run.state, Clock()
+    filled = run.source.fill(state.version, clock)
+    state.step += 1
+    state.generated_tokens += sum(group.tokens for group in filled.drawn)
+    totals, lr = None, run.policy.lr
+    if run.updater.learns_from(filled.kept):
+        with clock("update"):
+            totals = _update(run, filled)
+    state.empty_steps = 0 if totals is not None else state.empty_steps + 1
+    metrics: Numbers = {
+        "step": state.step,
+        "version": state.version,
+        "generated_tokens": sum(group.tokens for group in filled.drawn),
+        "generated_tokens_total": state.generated_tokens,
+        **sampling_metrics(filled),
+        **(totals.report() if totals is not None else {}),
+        "lr": lr if totals is not None else None,
+        "entropy/coef": state.entropy_coef,
+        "time/update_s": clock.take("update"),
+    }
+    if run.eval_problems and run.config.evaluation.every and state.step % run.config.evaluation.every == 0:
+        metrics |= _evaluate(run, f"step-{state.step:05d}")
+    path = run.folder.rollouts / f"step-{state.step:05d}.jsonl"
+    write_rollouts(path, state.step, filled, totals.advantages if totals is not None else [])
+    run.log.append(metrics)
+    run.trackers.log(metrics, state.step)
+    _tell(run, metrics)
+    return filled
+
+
+def _update(run: Run, filled: Filled) -> Totals:
+    """Optimiser steps on the kept groups, then the engine learns that its weights have a new version."""
+    config, state = run.config, run.state
+    coef = state.entropy_coef if state.entropy_active else 0.0
+    run.updater.objective = replace(run.updater.objective, entropy_coef=coef)
+    totals = run.updater.update(filled.kept, version=state.version, drop_truncated=config.reward.overlong_filter)
+    if totals.mismatch_mean > MAX_MISMATCH:
+        raise RunStoppedError(
+            "engine",
+            f"engine and trainer differ by {totals.mismatch_mean:.3g} in the mean log-probability of a token "
+            f"(limit {MAX_MISMATCH}); the engine samples from other weights or at another temperature",
+        )
+    state.version += 1
+    state.entropy_coef, state.entropy_active = adapt_entropy(config.entropy, state.entropy_coef, totals.entropy)
+    if config.kl.reset_every and state.version % config.kl.reset_every == 0:
+        run.updater.reset_reference()
+    run.engine.load_weights(run.policy.model.named_parameters(), state.version)
+    return totals
+
+
+def _evaluate(run: Run, label: str) -> dict[str, float]:
+    settings = run.config.evaluation
+    result = evaluate(
+        run.engine,
+        run.eval_problems,
+        settings=EvalSettings(
+            samples=settings.samples,
+            k_samples=settings.samples,
+            temperature=settings.temperature,
+            max_tokens=settings.max_tokens or run.config.sampling.max_tokens,
+            seed=run.config.seed,
+            verifier_workers=run.config.reward.verifier_workers,
+        ),
+        label=label,
+        template=run.config.template,
+    ).to_json()
+    write_json(run.folder.eval / f"{label}.json", result)
+    return {"eval/greedy": result["greedy"]["estimate"], "eval/pass_at_1": result["pass_at_1"]["estimate"]}
+
+
+def _tell(run: Run, metrics: dict[str, Any]) -> None:
+    mean, length = metrics["reward/mean"], metrics["length/mean"]
+    run.console.print(
+        f"step {metrics['step']:>4}  tokens {metrics['generated_tokens_total']:>9,}  "
+        f"reward {mean if mean is not None else float('nan'):.3f}  groups {metrics['groups/kept']}"
+        f"/{metrics['groups/drawn']}  length {length if length is not None else float('nan'):.1f}  "
+        f"entropy {metrics.get('entropy/mean', float('nan')):.3f}"
+    )
+
+
+def _save(run: Run) -> None:
+    run.state.prompts = run.source.stream.state()
+    keep = run.config.checkpoints.keep
+    checkpoint.save(run.folder, _with_time(run), run.updater, run.source.surplus, keep=keep)
+
+
+def _with_time(run: Run) -> State:
+    now = time.monotonic()
+    run.state.wall_s += now - run.started
+    run.started = now
+    return run.state
+
+
+def _end(run: Run, reason: str, detail: str) -> RunSummary:
+    state = _with_time(run)
+    summary = RunSummary(
+        steps=state.step,
+        generated_tokens=state.generated_tokens,
+        exit_reason=reason,
+        wall_s=round(state.wall_s, 3),
+        detail=detail,
+    )
+    if summary.ended:
+        _save(run)
+        export(run.folder.final, run.policy, run.config, summary)
+    run.folder.write_summary(summary)
+    run.console.print(f"{run.folder.path}: {reason} after {state.step} steps. {detail}".rstrip())
+    return summary
+
+
+@contextmanager
+def _deterministic() -> Iterator[None]:
+    """Only deterministic kernels inside; thread count and mode are restored."""
+    threads, mode = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
+    torch.use_deterministic_algorithms(True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(mode)
+        torch.set_num_threads(threads)

@@ -1,0 +1,160 @@
+"""The model that learns: log-probabilities, optimiser, schedule. Any causal language model that transformers loads.
+
+Shape suffixes: M rows of a micro-batch, T response columns, V vocabulary.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+
+from pipeline.config import RecipeError
+from trainer.batch import MicroBatch
+from trainer.config import Optimiser
+from trainer.groups import RunStoppedError
+
+
+def load_model(folder: Path, *, dtype: torch.dtype = torch.float32) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """A model folder in Hugging Face format; float32 because the optimiser works on these very weights.
+
+    Raises RecipeError when the folder holds no model.
+    """
+    if not (folder / "config.json").is_file():
+        raise RecipeError(f"model: {folder}: no model there (config.json is missing); give a Hugging Face model folder")
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+        model = AutoModelForCausalLM.from_pretrained(folder, local_files_only=True, dtype=dtype)
+    except (OSError, ValueError) as error:
+        raise RecipeError(f"model: {folder}: cannot be loaded: {error}") from None
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    nn.Module.to(model, device)
+    return model, tokenizer
+
+
+def token_logprobs(logits_MTV: Tensor, ids_MT: Tensor, temperature: float) -> Tensor:
+    """Log-probability of each id under softmax(logits / temperature), in float32 at least. The one gather there is."""
+    logits_MTV = _scaled(logits_MTV, temperature)
+    chosen_MT = logits_MTV.gather(-1, ids_MT[..., None])[..., 0]
+    return chosen_MT - logits_MTV.logsumexp(-1)
+
+
+def token_entropy(logits_MTV: Tensor, temperature: float) -> Tensor:
+    """Entropy in nats of softmax(logits / temperature) over the full vocabulary."""
+    logits_MTV = _scaled(logits_MTV, temperature)
+    log_sum_MT = logits_MTV.logsumexp(-1)
+    return log_sum_MT - (logits_MTV.softmax(-1) * logits_MTV).sum(-1)
+
+
+def self_certainty(logits_MTV: Tensor) -> Tensor:
+    """KL(uniform || p) = logsumexp(z) - mean(z) - log V (Intuitor, arXiv 2505.19590)."""
+    logits_MTV = _scaled(logits_MTV, 1.0)
+    size = torch.tensor(float(logits_MTV.shape[-1]), dtype=logits_MTV.dtype)
+    return logits_MTV.logsumexp(-1) - logits_MTV.mean(-1) - size.log()
+
+
+def _scaled(logits: Tensor, temperature: float) -> Tensor:
+    logits = logits if logits.dtype == torch.float64 else logits.float()
+    return logits if temperature == 1.0 else logits / temperature
+
+
+class Policy:
+    """A live module with its optimiser; the engine samples from the same module.
+
+    Dropout is off in training too: with it new and old log-probabilities would differ before any update.
+    """
+
+    def __init__(
+        self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, settings: Optimiser, temperature: float
+    ) -> None:
+        self.model = model.eval()
+        self.tokenizer = tokenizer
+        self.settings = settings
+        self.temperature = temperature
+        self.updates = 0
+        self.names = [name for name, value in model.named_parameters() if value.requires_grad]
+        self.parameters = [value for value in model.parameters() if value.requires_grad]
+        self.optimiser = torch.optim.AdamW(
+            self.parameters,
+            lr=settings.lr,
+            betas=(settings.beta1, settings.beta2),
+            weight_decay=settings.weight_decay,
+            foreach=True,
+        )
+        self._keeps = "logits_to_keep" in inspect.signature(model.forward).parameters
+
+    @property
+    def lr(self) -> float:
+        """Of the next update: linear warm-up, then constant."""
+        return self.settings.lr * min(1.0, (self.updates + 1) / max(1, self.settings.warmup_steps))
+
+    def logprobs(self, micro: MicroBatch, *, entropy: bool) -> tuple[Tensor, Tensor | None]:
+        """Of the response tokens. [M, T]; positions after a response hold numbers without meaning."""
+        return response_logprobs(self.model, micro, self.temperature, entropy=entropy, keeps=self._keeps)
+
+    @torch.no_grad()
+    def all_logprobs(
+        self, micros: Sequence[MicroBatch], shape: Sequence[int], *, model: PreTrainedModel | None = None
+    ) -> tuple[Tensor, Tensor]:
+        """Log-probabilities and entropies [B, T] of all rows, 0 outside; of another model when one is given."""
+        source = self.model if model is None else model
+        logp_BT = torch.zeros(tuple(shape), dtype=self.dtype)
+        entropy_BT = torch.zeros(tuple(shape), dtype=self.dtype)
+        for micro in micros:
+            logp_MT, entropy_MT = response_logprobs(source, micro, self.temperature, entropy=True, keeps=self._keeps)
+            logp_BT[micro.index_M, : micro.width] = logp_MT.cpu()
+            if entropy_MT is not None:
+                entropy_BT[micro.index_M, : micro.width] = entropy_MT.cpu()
+        return logp_BT, entropy_BT
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return torch.float64 if self.model.dtype == torch.float64 else torch.float32
+
+    def zero_grad(self) -> None:
+        self.optimiser.zero_grad(set_to_none=True)
+
+    def apply(self) -> float:
+        """Clips the accumulated gradient by its global norm and steps; the norm before clipping.
+
+        Raises RunStoppedError when the norm is not finite: a step would destroy the weights.
+        """
+        norm = float(nn.utils.clip_grad_norm_(self.parameters, self.settings.max_grad_norm))
+        if norm != norm or norm == float("inf"):
+            raise RunStoppedError(
+                "gradient", f"the gradient norm of update {self.updates + 1} is {norm}; lower optimiser.lr"
+            )
+        for group in self.optimiser.param_groups:
+            group["lr"] = self.lr
+        self.optimiser.step()
+        self.updates += 1
+        return norm
+
+    def reference(self) -> PreTrainedModel:
+        """A frozen copy of the policy as it is now."""
+        frozen = copy.deepcopy(self.model)
+        return frozen.requires_grad_(False).eval()
+
+
+def response_logprobs(
+    model: PreTrainedModel, micro: MicroBatch, temperature: float, *, entropy: bool, keeps: bool
+) -> tuple[Tensor, Tensor | None]:
+    """Logits at column p predict the token at p + 1, so the responses' logits begin one column before them."""
+    device = model.device
+    extra: dict[str, Any] = {"logits_to_keep": micro.width + 1} if keeps else {}
+    out = model(
+        input_ids=micro.input_ids_MS.to(device),
+        attention_mask=micro.attention_mask_MS.to(device),
+        position_ids=micro.position_ids.to(device),
+        use_cache=False,
+        **extra,
+    )
+    logits_MTV = out.logits[:, -(micro.width + 1) : -1]
+    logp_MT = token_logprobs(logits_MTV, micro.response_ids.to(device), temperature)
+    return logp_MT, token_entropy(logits_MTV, temperature) if entropy else None

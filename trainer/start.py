@@ -1,0 +1,120 @@
+"""From a recipe to a run that can take its next step: load, check, and take up the last checkpoint if there is one."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import torch
+from rich.console import Console
+
+from engines.torch_engine import TorchEngine, end_token_ids
+from pipeline.problem import Problem
+from pipeline.shards import read_shards
+from trainer import checkpoint
+from trainer.checkpoint import RunFolder, State
+from trainer.checks import check_verifiers, make_tasks
+from trainer.config import TrainConfig, objective
+from trainer.evaluate import problems_digest
+from trainer.groups import GroupSource, RandomScorer, Scorer, VerifierScorer
+from trainer.policy import Policy, load_model
+from trainer.prompts import PromptStream, Task
+from trainer.tracking import Fenced, MetricsLog, open_trackers
+from trainer.update import Updater
+
+
+@dataclass(slots=True, kw_only=True)
+class Run:
+    """Everything a step touches."""
+
+    config: TrainConfig
+    folder: RunFolder
+    console: Console
+    state: State
+    policy: Policy
+    engine: TorchEngine
+    source: GroupSource
+    updater: Updater
+    log: MetricsLog
+    trackers: Fenced
+    eval_problems: list[Problem]
+    started: float
+
+
+def start(config: TrainConfig, folder: RunFolder, console: Console, scorer: Scorer | None) -> Run:
+    """Raises RecipeError for whatever the user must mend before a run makes sense."""
+    if config.threads > 0:
+        torch.set_num_threads(config.threads)
+    problems = list(read_shards(config.shards))
+    model, tokenizer = load_model(config.model)
+    tasks = make_tasks(problems, config.template, config.sampling, tokenizer, end_token_ids(model, tokenizer), console)
+    if scorer is None:
+        check_verifiers(tasks, config.reward.verifier_workers)
+        scorer = _own_scorer(config)
+    engine = TorchEngine(model, tokenizer)
+    inputs = {"model_digest": engine.digest, "shards_digest": problems_digest(problems)}
+    here = checkpoint.environment(torch.get_num_threads(), str(model.device), **inputs)
+    torch.set_num_threads(folder.enforce_environment(here)["threads"])
+    policy = Policy(model, tokenizer, config.optimiser, config.sampling.temperature)
+    updater = Updater(
+        policy,
+        objective(config),
+        minibatches=config.optimiser.minibatches,
+        microbatch_tokens=config.optimiser.microbatch_tokens,
+        seed=config.seed,
+    )
+    state, source = _resume(config, folder, updater, _source(config, engine, scorer, tasks))
+    engine.load_weights(model.named_parameters(), state.version)
+    where = f"from step {state.step}" if state.step else f"{len(tasks):,} prompts"
+    console.print(f"train {config.algorithm or config.loss.name}: {where}, {torch.get_num_threads()} threads")
+    return Run(
+        config=config,
+        folder=folder,
+        console=console,
+        state=state,
+        policy=policy,
+        engine=engine,
+        source=source,
+        updater=updater,
+        log=MetricsLog(folder.metrics),
+        trackers=Fenced(open_trackers(config.trackers, folder.path), console),
+        eval_problems=_eval_problems(config),
+        started=time.monotonic(),
+    )
+
+
+def _source(config: TrainConfig, engine: TorchEngine, scorer: Scorer, tasks: list[Task]) -> GroupSource:
+    return GroupSource(
+        stream=PromptStream(tasks, seed=config.seed),
+        sampler=engine,
+        scorer=scorer,
+        sampling=config.sampling,
+        rules=config.filter,
+        reward=config.reward,
+        seed=config.seed,
+    )
+
+
+def _resume(config: TrainConfig, folder: RunFolder, updater: Updater, source: GroupSource) -> tuple[State, GroupSource]:
+    """The last checkpoint's counters; metrics and rollouts of later steps are taken back."""
+    state = State(entropy_coef=config.entropy.coef)
+    latest = folder.latest()
+    if latest is not None:
+        state, source.surplus = checkpoint.load(latest, updater)
+        source.stream.restore(state.prompts)
+    MetricsLog(folder.metrics).truncate(state.step)
+    folder.drop_rollouts_after(state.step)
+    return state, source
+
+
+def _own_scorer(config: TrainConfig) -> Scorer:
+    if config.reward.kind == "random":
+        return RandomScorer(config.seed)
+    return VerifierScorer(config.reward.verifier_workers)
+
+
+def _eval_problems(config: TrainConfig) -> list[Problem]:
+    settings = config.evaluation
+    if settings.every == 0 or settings.shards is None:
+        return []
+    return list(read_shards(settings.shards))[: settings.problems]

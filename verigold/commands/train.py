@@ -1,0 +1,42 @@
+r"""Train a policy on curated shards by a recipe; the same command again resumes.
+
+\b
+  verigold train data/recipes/train/addition.toml --set model=runs/base --set shards=runs/shards --out runs/addition
+  verigold train recipe.toml --set algorithm=dr_grpo --set optimiser.lr=1e-4 --dry-run
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def command(
+    recipe: Annotated[list[Path], typer.Argument(help="TOML recipes; later ones win over earlier ones.")],
+    out: Annotated[Path | None, typer.Option("--out", help="Run folder; default: runs/NAME-OF-RECIPE.")] = None,
+    settings: Annotated[list[str] | None, typer.Option("--set", help="key=value, over the recipe; repeat it.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the resolved recipe and stop.")] = False,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Start over, also with a changed recipe.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="No progress on stderr.")] = False,
+) -> None:
+    from pipeline.config import dump
+    from pipeline.progress import stderr_console
+    from trainer.config import load_recipe
+
+    config = load_recipe(recipe, settings or [])
+    if dry_run:
+        typer.echo(dump(config), nl=False)
+        return
+    from trainer.loop import train
+
+    folder = out or Path("runs") / recipe[-1].stem
+    summary = train(config, folder, console=stderr_console(quiet=quiet), fresh=fresh)
+    typer.echo(
+        f"{folder}: {summary.exit_reason}, {summary.steps} steps, {summary.generated_tokens:,} generated tokens, "
+        f"{summary.wall_s:.1f} s"
+    )
+    if not summary.ended:
+        typer.echo(f"verigold: stopped: {summary.detail}", err=True)
+        raise typer.Exit(1)
