@@ -174,6 +174,12 @@ def example_batches(
         ]
 
 
+def questions(seed: int) -> Iterator[str]:
+    """Every question that `make_base` of this seed trains on."""
+    for flaws, steps in ((False, CLEAN_STEPS + MIXED_CLEAN_STEPS), (True, FLAWED_STEPS)):
+        yield from (question for question, _ in islice(solutions(seed, flaws=flaws), steps * BATCH))
+
+
 def make_base(out: Path, *, seed: int = 0, console: Console, step_share: float = 1.0) -> Path:
     """The embedded base model as a Hugging Face folder at `out`; done once, an existing folder is returned as it is.
 
@@ -193,7 +199,7 @@ def make_base(out: Path, *, seed: int = 0, console: Console, step_share: float =
         (
             "flawed solutions",
             (next(clean if step < steps[1] else flawed) for step in range(steps[1] + steps[2])),
-            Schedule(learning_rate=2.5e-3, steps=steps[1] + steps[2]),
+            Schedule(learning_rate=2.5e-3, steps=steps[1] + steps[2], final_share=0.0),
         ),
     )
     with reproducible():
