@@ -16,6 +16,8 @@ from markupsafe import Markup
 from verigold.report.words import visible
 
 FONT = 13.0
+STRONG = 1.14
+"""How much wider bold text is."""
 SERIES_COLOURS = 6
 """Classes `c0` to `c5` of styles/figure.css."""
 
@@ -44,9 +46,11 @@ def svg(drawing: Drawing, title: str, description: str, *, class_name: str = "fi
     )
 
 
-def group(parts: Iterable[Markup], *, font: float = FONT, x: float = 0, y: float = 0) -> Markup:
-    move = Markup(' transform="translate({} {})"').format(pixels(x), pixels(y)) if x or y else ""
-    return Markup('<g font-size="{}"{}>{}</g>').format(pixels(font), move, Markup("").join(parts))
+def group(parts: Iterable[Markup], *, font: float | None = None, x: float = 0, y: float = 0) -> Markup:
+    """font: size of the texts inside that have none of their own."""
+    sized = Markup(' font-size="{}"').format(pixels(font)) if font else ""
+    moved = Markup(' transform="translate({} {})"').format(pixels(x), pixels(y)) if x or y else ""
+    return Markup("<g{}{}>{}</g>").format(sized, moved, Markup("").join(parts))
 
 
 def pixels(value: float) -> str:
@@ -116,7 +120,7 @@ def ticks(low: float, high: float, about: int) -> list[float]:
 
 def text_width(content: str, font: float = FONT, *, strong: bool = False) -> float:
     """An upper estimate for proportional system fonts: SVG cannot measure without a browser."""
-    return sum(_character_width(character) for character in content) * font * (1.14 if strong else 1.0)
+    return sum(_character_width(character) for character in content) * font * (STRONG if strong else 1.0)
 
 
 def _character_width(character: str) -> float:

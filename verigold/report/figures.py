@@ -11,7 +11,20 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from verigold.report.drawing import FONT, Drawing, fit, group, line, rectangle, scale, text, text_width, ticks, wrap
+from verigold.report.drawing import (
+    FONT,
+    STRONG,
+    Drawing,
+    fit,
+    group,
+    line,
+    rectangle,
+    scale,
+    text,
+    text_width,
+    ticks,
+    wrap,
+)
 from verigold.report.words import count, percent, tick_percent
 
 NARROW = 30
@@ -117,7 +130,7 @@ def funnel(
     labels_beside: the stages' names stand left of the bars, or above them; by default as the width allows.
     """
     narrow = width < NARROW * font if labels_beside is None else not labels_beside
-    label_room = 0.0 if narrow else _label_room(stages, width * 0.36, font)
+    label_room = 0.0 if narrow else _label_room(stages, width * 0.42, font)
     number_room = max((text_width(count(stage.rows_in), font, strong=True) for stage in stages), default=0) + font * 0.8
     x = scale((0, max((stage.rows_in for stage in stages), default=1) or 1), (0, width - label_room - number_room))
     parts, y = [], font * 0.2
@@ -147,7 +160,7 @@ def _funnel_row(
     height, baseline = font * 1.5, y + font * 1.1
     parts: list[Markup] = []
     if label_room:
-        parts.append(text(0, baseline, fit(stage.label, label_room, font), "ink strong"))
+        parts.append(text(0, baseline, fit(stage.label, label_room / STRONG, font), "ink strong"))
     at = label_room
     for rows, class_name, word in (
         (stage.rows_out, "kept", "kept"),

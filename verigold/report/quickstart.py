@@ -191,6 +191,12 @@ def _learning(found: Quickstart) -> list[Block]:
     ]
     blocks: list[Block] = [first] if first else []
     small = [figure for figure in others if figure]
+    note = (
+        "The control's rewards are drawn by chance: its right and wrong responses here are those that were rewarded "
+        "and those that were not."
+    )
+    if "control" in found.runs:
+        blocks.append(Paragraph(text=note, kind="note"))
     return [*blocks, Gallery(figures=small), training.runs_table(list(found.runs.values()))]
 
 
@@ -198,7 +204,7 @@ def _comparison(found: Quickstart) -> list[Block]:
     missing = [_missing(f"There is no evaluation of: {NAMES[m]}") for m in NAMES if m not in found.evaluations]
     if not found.evaluations:
         return [_missing("Nothing was evaluated")]
-    ks = sorted({int(k) for e in found.evaluations.values() for k in table(e.get("pass_at_k")) if k.isdigit()} - {1})
+    ks = training.telling_ks(list(found.evaluations.values()))
     rows = []
     for model, value in found.evaluations.items():
         cells = [rate(score(found, model, key)) for key in ("greedy", "pass_at_1")]

@@ -25,7 +25,7 @@ from verigold.report.blocks import (
     rate,
     right,
 )
-from verigold.report.folders import TOKENS, Json, Run, as_text, flatten, read_run, table
+from verigold.report.folders import TOKENS, Json, Run, as_text, flatten, read_run, table, whole
 from verigold.report.lines import Level, Point, Series, curves
 from verigold.report.page import to_html
 from verigold.report.words import (
@@ -43,6 +43,8 @@ from verigold.report.words import (
 )
 
 X_TITLE = "generated tokens"
+STEP = "step-"
+"""Labels of evaluations in training begin with it."""
 ROWS_OF_FIGURE = 60
 """A figure's table shows at most this many steps, evenly spaced, the last one included."""
 
@@ -89,7 +91,7 @@ def blocks(runs: Sequence[Run]) -> list[Block]:
     learning += evaluation_figures(runs)
     found.append(Section(title="Learning curves", blocks=learning or [Paragraph(text="Not run.", kind="missing")]))
     panels = [figure for figure in (panel(runs, *entry) for entry in PANELS) if figure]
-    evaluations = [(f"{run.name}: {label}", run, value) for run in runs for label, value in run.evaluations.items()]
+    evaluations = [entry for run in runs for entry in named_evaluations(run)]
     if evaluations:
         found.append(Section(title="Evaluations", blocks=[comparison(evaluations)]))
     if panels:
@@ -99,13 +101,19 @@ def blocks(runs: Sequence[Run]) -> list[Block]:
 
 
 def points(run: Run, key: str) -> list[Point]:
-    """One metric over the tokens generated so far; steps without it are left out."""
+    """One metric over the tokens generated so far; steps without it are left out. Evaluations carry their interval."""
     found = []
     for row in run.metrics:
         x, y = number(row.get(TOKENS)), _metric(row, key)
         if x is not None and y is not None:
-            found.append(Point(x=x, y=y, low=number(row.get(f"{key}_low")), high=number(row.get(f"{key}_high"))))
+            told = _evaluated(run, row, key) if key.startswith("eval/") else None
+            found.append(Point(x=x, y=y, low=told.low if told else None, high=told.high if told else None))
     return found
+
+
+def _evaluated(run: Run, row: Json, key: str) -> Interval | None:
+    """The interval of an evaluation in training, from eval/step-*.json."""
+    return interval(run.evaluations.get(f"{STEP}{whole(row.get('step')):05d}", {}).get(key.removeprefix("eval/")))
 
 
 def _metric(row: Json, key: str) -> float | None:
@@ -225,11 +233,26 @@ def panel(runs: Sequence[Run], title: str, keys: Sequence[tuple[str, str]], shar
     return curve_figure(title, text, series, shares=shares, small=True)
 
 
-def comparison(evaluations: Sequence[tuple[str, Run | None, Json]]) -> Table:
+def named_evaluations(run: Run) -> list[tuple[str, Json]]:
+    """The evaluations of a run that stand in its table: those with a name, and the last one in training."""
+    steps = [label for label in run.evaluations if label.startswith(STEP)]
+    chosen = [label for label in run.evaluations if label not in steps] + steps[-1:]
+    return [(f"{run.name}: {label}", run.evaluations[label]) for label in chosen]
+
+
+def telling_ks(evaluations: Sequence[Json]) -> list[int]:
+    """Of all k that pass@k was measured for: the largest, and the one nearest its square root."""
+    ks = {int(k) for value in evaluations for k in table(value.get("pass_at_k")) if str(k).isdigit()} - {1}
+    if not ks:
+        return []
+    return sorted({max(ks), min(ks, key=lambda k: abs(k - max(ks) ** 0.5))})
+
+
+def comparison(evaluations: Sequence[tuple[str, Json]]) -> Table:
     """Evaluations side by side, with 95 % intervals."""
-    ks = sorted({int(k) for _, _, e in evaluations for k in table(e.get("pass_at_k")) if str(k).isdigit()} - {1})
+    ks = telling_ks([value for _, value in evaluations])
     rows = []
-    for name, _, value in evaluations:
+    for name, value in evaluations:
         cells = [rate(interval(value.get(key))) for key in ("greedy", "pass_at_1")]
         cells += [rate(interval(table(value.get("pass_at_k")).get(str(k)))) for k in ks]
         rows.append(
