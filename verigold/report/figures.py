@@ -94,7 +94,9 @@ def bars(
 def _bar(row: Bar, value: str, x: Callable[[float], float], y: float, font: float) -> list[Markup]:
     height, parts = font * 1.05, []
     if row.value is not None:
-        parts.append(rectangle(x(0), y, x(row.value) - x(0), height, f"fill {row.class_name}", f"{row.label}: {value}"))
+        soft = "soft " if row.low is not None else ""
+        place = (x(0), y, x(row.value) - x(0), height)
+        parts.append(rectangle(*place, f"fill {soft}{row.class_name}", f"{row.label}: {value}"))
     if row.low is not None and row.high is not None:
         middle, cap = y + height / 2, height * 0.28
         parts.append(line(x(row.low), middle, x(row.high), middle, "whisker"))
