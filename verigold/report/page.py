@@ -66,9 +66,9 @@ def style(*names: str) -> str:
 
 def to_html(document: Document) -> str:
     """The whole page."""
-    opening = [block for block in document.blocks if not isinstance(block, Section)]
     sections = [block for block in document.blocks if isinstance(block, Section)]
-    parts = [*_all(opening, 2), _contents(sections), *_all(sections, 2)]
+    first = document.blocks.index(sections[0]) if sections else len(document.blocks)
+    parts = [*_all(document.blocks[:first], 2), _contents(sections), *_all(document.blocks[first:], 2)]
     page = _PAGE.format(
         title=visible(document.title),
         subtitle=visible(document.subtitle),
