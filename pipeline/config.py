@@ -80,8 +80,10 @@ def _split_key(key: str) -> list[str]:
 
 
 def load(schema: type[T], paths: Sequence[Path], overrides: Sequence[str] = ()) -> T:
-    """Later files win over earlier ones, overrides over files."""
-    return build(schema, [read_toml(path) for path in paths] + [parse_override(text) for text in overrides])
+    """Later files win over earlier ones, overrides over files. A schema with `from_layers` builds itself."""
+    layers = [read_toml(path) for path in paths] + [parse_override(text) for text in overrides]
+    from_layers = getattr(schema, "from_layers", None)
+    return from_layers(layers) if from_layers is not None else build(schema, layers)
 
 
 def build(schema: type[T], layers: Sequence[Layer], *, prefix: tuple[str, ...] = ()) -> T:

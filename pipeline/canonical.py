@@ -1,0 +1,411 @@
+"""Text of a problem -> canonical tokens, hard sequence, template id.
+
+The same problem in other LaTeX, Unicode, spacing or prompt wrapping gives the same tokens; another number, operator,
+variable, figure or deciding word gives others. The hard sequence is what decides: numbers, operators, relations,
+functions, Greek, labels, figures and the words of `lexicon.HARD`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from pipeline.lexicon import (
+    COMMANDS,
+    FUNCTIONS,
+    GREEK,
+    HARD,
+    INSTRUCTIONS,
+    NUMBER_WORDS,
+    STOP,
+    STYLE,
+    SYMBOLS,
+)
+
+MAX_CHARS = 100_000
+"""Longer texts are cut: a canonical form is for comparing problems, and none is a book."""
+
+FIGURE = re.compile(
+    r"\[asy\](.*?)(?:\[/asy\]|\Z)|\\begin\{(asy|tikzpicture)\}(.*?)(?:\\end\{\2\}|\Z)|<asy>(.*?)</asy>", re.DOTALL
+)
+OPTION = re.compile(
+    r"(?:(?<=\n)|(?<=\s)|(?<=~)|(?<=\}))(?:\\(?:text|textbf|textrm|mathrm|mathbf|rm|bf)\s*\{?\s*)?"
+    r"(?:\(([A-J])\)|\b([A-J])[).:])(?:\s*\})?"
+)
+_INSTRUCTION = re.compile("|".join(f"(?:{pattern})" for pattern in INSTRUCTIONS), re.IGNORECASE)
+_PREFIX = re.compile(
+    r"\A\s*(?:(?:problem|question|exercise|q)\s*\d*\s*[.:)]|\(?\d{1,3}[.)](?=\s+[A-Z\\$]))\s*", re.IGNORECASE
+)
+_SCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₙᵢ", "0123456789+-=()ni0123456789+-=()ni")
+_SUPER = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ]+")
+_SUB = re.compile(r"[₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₙᵢ]+")
+_GREEK_LETTER = re.compile("[\u0391-\u03c9]")
+_SYMBOL = re.compile("|".join(map(re.escape, SYMBOLS)))
+_THOUSANDS = re.compile(r"(?<![\d.,(\[{])(?<!\{ )\d{1,3}(?:,\d{3})+(?![\d,]|\.\d{4})")
+_LATEX_THOUSANDS = re.compile(r"(?<=\d)(?:\{,\}|,?\\!,?|\\,|,\\,)(?=\d{3}(?!\d))")
+_BBCODE = re.compile(
+    r"\[/?(?:i|b|u|list|\*|quote|center|hide|color|url|img|size|code|tex|list=\w+|color=\w+)\]", re.IGNORECASE
+)
+_ARRAY_SPEC = re.compile(r"(\\begin\{(?:array|tabular|alignat\*?)\})\s*\{[^{}]*\}")
+_ENVIRONMENT = re.compile(r"\\(?:begin|end)\s*\{[a-zA-Z]+\*?\}(?:\[[a-z]+\])?")
+_DEGREES = re.compile(r"\^\s*\{?\s*\\(?:circ|degree)\s*\}?")
+_MATH_SPAN = re.compile(r"\$\$(.+?)\$\$|\$([^$]+?)\$|\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL)
+_PROSE = re.compile(r"(?:\b[a-z]{2,}[ ,]+){3}[a-z]{2,}")
+_TOKEN = re.compile(
+    r"\x02[^\x03]*\x03|\d+(?:\.\d+)?|\.\d+|\\[A-Za-z]+|\\.|[^\W\d_]+(?:[-'][^\W\d_]+)*|<=|>=|!=|:=|->|==|\.\.\.|\|\||[^\s]"
+)
+_SHORT_WORDS = frozenset(
+    [
+        "if",
+        "for",
+        "all",
+        "and",
+        "or",
+        "of",
+        "is",
+        "to",
+        "in",
+        "on",
+        "at",
+        "by",
+        "the",
+        "are",
+        "not",
+        "any",
+        "odd",
+        "max",
+        "min",
+        "gcd",
+        "lcm",
+        "log",
+        "exp",
+        "mod",
+    ]
+)
+_PUNCTUATION = frozenset(".,;:?!'\"`~&$")
+_OPENERS = {"(": ")", "[": "]", "{": "}"}
+_MASK_START, _MASK_END = "\x02", "\x03"
+
+
+@dataclass(frozen=True, eq=True)
+class Canonical:
+    """tokens: the whole canonical form.  hard: its deciding tokens in order.  options: choices, sorted by their text."""
+
+    tokens: tuple[str, ...]
+    hard: tuple[str, ...]
+    options: tuple[str, ...] = ()
+
+    @cached_property
+    def text(self) -> str:
+        return " ".join(self.tokens)
+
+    @cached_property
+    def numbers(self) -> tuple[str, ...]:
+        return tuple(token for token in self.tokens if token[0].isdigit())
+
+    @cached_property
+    def content(self) -> frozenset[str]:
+        return frozenset(stem(token) for token in self.tokens if is_content(token))
+
+    @cached_property
+    def template_id(self) -> str:
+        """Hash of the canonical form with its numbers masked."""
+        masked = " ".join("0" if token[0].isdigit() else token for token in self.tokens)
+        return hashlib.blake2b(masked.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+
+
+def canonical(question: str) -> Canonical:
+    """The canonical form of one problem; multiple-choice options are set apart from the stem and sorted."""
+    text = strip_instructions(question[:MAX_CHARS])
+    stem_text, options = split_options(text)
+    tokens = tuple(_tokens(stem_text))
+    choices = tuple(sorted(" ".join(_tokens(option)) for option in options))
+    if not tokens:
+        tokens = tuple(_tokens(text)) or ("empty",)
+        choices = ()
+    return Canonical(tokens=tokens, hard=tuple(token for token in tokens if is_hard(token)), options=choices)
+
+
+def strip_instructions(text: str) -> str:
+    """Without prompt boilerplate and a leading problem number. Never empty unless the text was."""
+    stripped = _PREFIX.sub("", _INSTRUCTION.sub(" ", text)).strip()
+    return stripped or text.strip()
+
+
+def split_options(text: str) -> tuple[str, list[str]]:
+    """(stem, options) when labels A, B, C ... stand in order and at least three of them do; else (text, [])."""
+    marks = list(OPTION.finditer(text))
+    labels = [match.group(1) or match.group(2) for match in marks]
+    for first in range(len(marks) - 2):
+        if labels[first] != "A":
+            continue
+        last = first
+        while last + 1 < len(marks) and labels[last + 1] == chr(ord(labels[last]) + 1):
+            last += 1
+        if last - first >= 2:
+            edges = [*(mark.start() for mark in marks[first : last + 1]), len(text)]
+            pieces = [text[marks[first + place].end() : edges[place + 1]] for place in range(last - first + 1)]
+            return text[: edges[0]], pieces
+    return text, []
+
+
+def _tokens(text: str) -> list[str]:
+    prepared = _prepare(text)
+    flat = [token for piece, in_math in _spans(prepared) for token in _split(piece, in_math)]
+    return list(_words(_structure(flat)))
+
+
+def _prepare(text: str) -> str:
+    text = FIGURE.sub(_figure_mark, text)
+    text = _SUPER.sub(lambda match: "^{" + match.group().translate(_SCRIPTS) + "}", text)
+    text = _SUB.sub(lambda match: "_{" + match.group().translate(_SCRIPTS) + "}", text)
+    text = _SYMBOL.sub(lambda match: SYMBOLS[match.group()], text)
+    text = _GREEK_LETTER.sub(_greek_name, unicodedata.normalize("NFKC", text))
+    text = _SYMBOL.sub(lambda match: SYMBOLS[match.group()], text)
+    text = _ENVIRONMENT.sub(" ", _ARRAY_SPEC.sub(r"\1", _BBCODE.sub(" ", text)))
+    text = text.replace("\\$", " ").replace("\\%", "%").replace("\\\\", " ").replace("\\#", "#").replace("\\&", " and ")
+    text = _LATEX_THOUSANDS.sub("", _DEGREES.sub(" degrees ", text))
+    return _THOUSANDS.sub(lambda match: match.group().replace(",", ""), text)
+
+
+def _greek_name(match: re.Match[str]) -> str:
+    name = unicodedata.name(match.group(), "").split(" ")
+    word = name[3] if len(name) == 4 else "unknown"
+    return f" \\{word.capitalize() if 'CAPITAL' in name else word.lower().replace('final', '').replace('lamda', 'lambda')} "
+
+
+def _figure_mark(match: re.Match[str]) -> str:
+    body = next(group for group in (match.group(1), match.group(3), match.group(4), "") if group is not None)
+    body = re.sub(r"//[^\n]*", "", body)
+    digest = hashlib.blake2b(re.sub(r"\s+", "", body).encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+    return f" {_MASK_START}fig{digest}{_MASK_END} "
+
+
+def _spans(text: str) -> Iterator[tuple[str, bool]]:
+    """Pieces of the text with whether they are mathematics; a dollar sign before prose is money."""
+    place = 0
+    while match := _MATH_SPAN.search(text, place):
+        body = next(group for group in match.groups() if group is not None)
+        if match.group(2) is not None and _PROSE.search(re.sub(r"\\(?:text|mbox|textrm)\s*\{[^{}]*\}", "", body)):
+            cut = match.start() + 1
+            yield text[place : cut - 1], False
+            place = cut
+            continue
+        yield text[place : match.start()], False
+        yield body, True
+        place = match.end()
+    yield text[place:], False
+
+
+def _split(piece: str, in_math: bool) -> Iterator[str]:
+    for match in _TOKEN.finditer(piece):
+        token = match.group()
+        if (
+            in_math
+            and token.isalpha()
+            and 1 < len(token) <= 3
+            and token.islower()
+            and token not in _SHORT_WORDS | FUNCTIONS
+        ):
+            yield from token
+        elif token[0] == "\\" and token[1:] in STYLE:
+            continue
+        else:
+            yield token
+
+
+def _structure(flat: list[str]) -> list[str]:
+    """Fractions, roots, exponents and indices with one spelling; other braces gone."""
+    out: list[str] = []
+    _sequence(flat, 0, out, None)
+    return out
+
+
+_MAX_DEPTH = 40
+
+
+def _sequence(flat: list[str], place: int, out: list[str], closer: str | None, depth: int = 0) -> int:
+    while place < len(flat):
+        token = flat[place]
+        if token == closer:
+            return place + 1
+        if token in ("\\frac", "\\dfrac", "\\tfrac", "\\cfrac"):
+            top, place = _argument(flat, place + 1, depth)
+            bottom, place = _argument(flat, place, depth)
+            out += [*_wrap(top), "/", *_wrap(bottom)]
+        elif token == "\\sqrt":
+            place = _root(flat, place + 1, out, depth)
+        elif token in ("^", "_"):
+            inner, place = _argument(flat, place + 1, depth)
+            out += [token, *_wrap(inner)]
+        elif token == "{" and depth < _MAX_DEPTH:
+            place = _sequence(flat, place + 1, out, "}", depth + 1)
+        else:
+            place += 1
+            if token not in ("{", "}"):
+                out.append(token)
+    return place
+
+
+def _root(flat: list[str], place: int, out: list[str], depth: int) -> int:
+    index: list[str] = []
+    if place < len(flat) and flat[place] == "[" and "]" in flat[place : place + 6]:
+        end = flat.index("]", place)
+        index = ["_", *flat[place + 1 : end]]
+        place = end + 1
+    inner, place = _argument(flat, place, depth)
+    out += ["sqrt", *index, *_wrap(inner)]
+    return place
+
+
+def _argument(flat: list[str], place: int, depth: int) -> tuple[list[str], int]:
+    """One LaTeX argument: a group, or a single token (the first digit of a number after a command)."""
+    if place >= len(flat):
+        return [], place
+    token = flat[place]
+    if token == "{" and depth < _MAX_DEPTH:
+        inner: list[str] = []
+        place = _sequence(flat, place + 1, inner, "}", depth + 1)
+        return inner, place
+    if token.isdigit() and len(token) > 1 and flat[place - 1] not in ("^", "_"):
+        flat[place] = token[1:]
+        return [token[0]], place
+    if token in ("\\frac", "\\dfrac", "\\tfrac", "\\sqrt") and depth < _MAX_DEPTH:
+        inner = []
+        take = flat[place:]
+        used = _one(take, inner, depth + 1)
+        return inner, place + used
+    if token == "-" and place + 1 < len(flat) and flat[place - 1] in ("^", "_"):
+        return [token, flat[place + 1]], place + 2
+    return [token], place + 1
+
+
+def _one(flat: list[str], out: list[str], depth: int) -> int:
+    if flat[0] == "\\sqrt":
+        return _root(flat, 1, out, depth)
+    top, place = _argument(flat, 1, depth)
+    bottom, place = _argument(flat, place, depth)
+    out += [*_wrap(top), "/", *_wrap(bottom)]
+    return place
+
+
+def _wrap(inner: list[str]) -> list[str]:
+    """Brackets around more than one token, unless they are there."""
+    inner = [token for token in inner if token not in _PUNCTUATION]
+    if len(inner) <= 1 or (inner[0] == "(" and _matching(inner) == len(inner) - 1):
+        return inner
+    return ["(", *inner, ")"]
+
+
+def _matching(tokens: list[str]) -> int:
+    depth = 0
+    for place, token in enumerate(tokens):
+        depth += (token == "(") - (token == ")")
+        if depth == 0:
+            return place
+    return -1
+
+
+def _words(tokens: Iterable[str]) -> Iterator[str]:
+    listed = list(tokens)
+    for place, token in enumerate(listed):
+        following = listed[place + 1] if place + 1 < len(listed) else ""
+        yield from _word(token, following)
+
+
+def _word(token: str, following: str) -> Iterator[str]:
+    if token[0] == _MASK_START:
+        yield token[1:-1]
+    elif token[0].isdigit() or (token[0] == "." and len(token) > 1 and token[1].isdigit()):
+        yield plain_number(token)
+    elif token[0] == "\\" and len(token) > 1:
+        yield from _command(token[1:])
+    elif token in _PUNCTUATION:
+        return
+    elif token == "%":
+        yield "percent"
+    elif token[0].isalpha():
+        yield from _spelled(token, following)
+    else:
+        yield token
+
+
+def _command(name: str) -> Iterator[str]:
+    if not name[0].isalpha():
+        if name in "{}|":
+            yield {"{": "{", "}": "}", "|": "||"}[name]
+        return
+    token = COMMANDS.get(name, name)
+    if token in STYLE:
+        return
+    yield token
+
+
+def _spelled(word: str, following: str) -> Iterator[str]:
+    if len(word) == 1:
+        article = word in "aAI" and len(following) > 1 and following.isalpha() and following.islower()
+        if not article:
+            yield word
+        return
+    if word.isupper() and len(word) <= 5:
+        yield word
+        return
+    lower = word.lower()
+    for piece in re.split(r"[-]", lower) if lower not in HARD else (lower,):
+        base = piece.removesuffix("'s").removesuffix("'")
+        if base in NUMBER_WORDS:
+            yield from _number_word(NUMBER_WORDS[base])
+        elif base:
+            yield HARD.get(base, base)
+
+
+def _number_word(value: str) -> Iterator[str]:
+    top, slash, bottom = value.partition("/")
+    if top:
+        yield top
+    if slash:
+        yield from ("/", bottom)
+
+
+def plain_number(text: str) -> str:
+    """No leading zeros, no trailing zeros after the point."""
+    whole, point, decimals = text.partition(".")
+    decimals = decimals.rstrip("0") if point else ""
+    whole = whole.lstrip("0") or "0"
+    return f"{whole}.{decimals}" if decimals else whole
+
+
+def is_hard(token: str) -> bool:
+    """Whether the token decides what is asked. Brackets do not: they are compared apart."""
+    first = token[0]
+    if first.isalpha():
+        single = len(token) == 1 and first.isascii()
+        label = token.isupper() and len(token) <= 5
+        return single or label or token in HARD_TOKENS or (token.startswith("fig") and len(token) == 15)
+    return first not in "()[]{}"
+
+
+HARD_TOKENS = (
+    frozenset(HARD.values())
+    | FUNCTIONS
+    | GREEK
+    | frozenset(token for token in COMMANDS.values() if token.isalpha() and token not in ("and", "or"))
+)
+
+
+def is_content(token: str) -> bool:
+    return token[0].isalpha() and len(token) > 1 and token not in STOP and not token.startswith("fig")
+
+
+def stem(word: str) -> str:
+    """A word without its commonest endings; crude on purpose, for sharing content words only."""
+    if word.isupper():
+        return word
+    for ending in ("ingly", "edly", "ing", "ies", "ed", "es", "s", "ly"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            return word[: -len(ending)] + ("y" if ending == "ies" else "")
+    return word

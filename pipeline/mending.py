@@ -1,0 +1,134 @@
+"""What can be mended with certainty in a question or a gold: encoding, markup, wrappers, needless options."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from dataclasses import replace
+
+from ftfy import fix_encoding
+from ftfy.badness import is_bad
+
+from pipeline.canonical import FIGURE, split_options, strip_instructions
+from pipeline.gold import with_meta
+from pipeline.problem import Problem
+from pipeline.sources import last_boxed
+
+_BBCODE = re.compile(
+    r"\[/?(?:i|b|u|list|hide|center|quote|url|size|color|asy2?)(?:=[^\]\n]{0,40})?\]|\[\*\]", re.IGNORECASE
+)
+_CREDIT = re.compile(
+    r"(?:\n\s*|\s{2,}|(?<=[.?!$\]])\s*)(?:\(?\[i\][^\[\]\n]{0,120}(?:\[/i\]\)?\.?)?|\[i\])\s*\Z|\n\s*\(\s*\Z",
+    re.IGNORECASE,
+)
+_HTML = re.compile(r"</?(?:p|br|div|span|b|i|em|strong|sub|sup|u|center)\s*/?>", re.IGNORECASE)
+_ENTITY = {"&nbsp;": " ", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'"}
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b\u200e\u200f\u2060\ufeff]")
+
+
+def mend_question(text: str) -> tuple[str, list[str]]:
+    """The question without mojibake, markup, credits and prompt boilerplate; and what was mended."""
+    notes: list[str] = []
+    steps: tuple[tuple[str, Callable[[str], str]], ...] = (
+        ("mojibake", mend_mojibake),
+        ("control-characters", lambda value: _CONTROL.sub("", value)),
+        ("credit", _without_credit),
+        ("markup", _without_markup),
+        ("instructions", strip_instructions),
+    )
+    for name, step in steps:
+        mended = step(text)
+        if mended.split() != text.split():
+            notes.append(name)
+        text = mended
+    return text.strip(), notes
+
+
+def mend_mojibake(text: str) -> str:
+    """UTF-8 read as something else is read rightly; nothing else is touched, and mathematics is not mojibake."""
+    if text.isascii() or not is_bad(text):
+        return text
+    return fix_encoding(text)
+
+
+def _without_credit(text: str) -> str:
+    shortened = _CREDIT.sub("", text.rstrip())
+    return shortened if shortened.strip() else text
+
+
+def _without_markup(text: str) -> str:
+    if "[" not in text and "<" not in text and "&" not in text:
+        return text
+    kept: list[str] = []
+    place = 0
+    for figure in FIGURE.finditer(text):
+        kept += [_markup(text[place : figure.start()]), figure.group()]
+        place = figure.end()
+    return "".join((*kept, _markup(text[place:])))
+
+
+def _markup(text: str) -> str:
+    text = _HTML.sub(" ", _BBCODE.sub(lambda match: "\n- " if match.group() == "[*]" else "", text))
+    for entity, plain in _ENTITY.items():
+        text = text.replace(entity, plain)
+    return text
+
+
+def mend_gold(text: str) -> str:
+    """The gold out of its wrappers: \\boxed{}, one pair of dollars, a final full stop after them."""
+    gold = unicodedata.normalize("NFC", mend_mojibake(text)).strip()
+    inner = last_boxed(gold)
+    if inner and re.fullmatch(r"\$*\s*\\f?boxed\s*\{.*\}\s*\.?\s*\$*\.?", gold, re.DOTALL) and gold.count("boxed") == 1:
+        gold = inner
+    if len(gold) > 2 and gold[0] == gold[-1] == "$" and "$" not in gold[1:-1]:
+        gold = gold[1:-1].strip()
+    return gold
+
+
+_CHOICE_GOLD = re.compile(r"\\?(?:text|textbf|mathrm|mathbf)?\s*\{?\s*\(?([A-J])\)?\s*\}?\.?")
+_NEEDS_OPTIONS = re.compile(
+    r"\bwhich\b(?! (?:angle|side|day|month|year|digit|number is))|\bof (?:these|the following|the above)\b|\bfollowing\b"
+    r"|\bclosest\b|\bbest\b|\bnone of\b|\ball of the above\b|\bnearest to\b|\bmust be\b|\bcould be\b|\bexcept\b|\bequals\s*:"
+    r"|\bis\s*:?\s*\Z|\bare\s*:?\s*\Z|\bletter\b|\bchoices?\b|\boptions?\b|:\s*\Z",
+    re.IGNORECASE,
+)
+_FREE_OPTION = re.compile(r"none of|all of the|cannot be|not enough|both |neither|\bnone\b|\bN/?A\b", re.IGNORECASE)
+
+
+def open_choice(row: Problem) -> tuple[Problem, str | None]:
+    """A multiple-choice row in open form when its options do not matter; (row, reason) when they do."""
+    stem, options = split_options(row.question)
+    if not options:
+        lettered = _CHOICE_GOLD.fullmatch(row.ground_truth) and re.search(
+            r"\bletter\b|\bwhich of\b", row.question, re.I
+        )
+        return row, "multiple-choice" if lettered else None
+    letter = _CHOICE_GOLD.fullmatch(row.ground_truth)
+    if row.verifier == "choice":
+        return row, None
+    values = [_option_value(option) for option in options]
+    matters = _NEEDS_OPTIONS.search(stem.strip()) or any(_FREE_OPTION.search(value) for value in values)
+    if matters or not stem.strip():
+        return row, "multiple-choice"
+    gold = row.ground_truth
+    if letter is not None:
+        place = ord(letter.group(1)) - ord("A")
+        if place >= len(values) or not values[place]:
+            return row, "multiple-choice"
+        gold = values[place]
+    opened = replace(row, question=_tidy_stem(stem), ground_truth=gold)
+    return with_meta(opened, opened_choice=True, choice_gold=row.ground_truth), None
+
+
+def _option_value(option: str) -> str:
+    value = re.sub(r"\\(?:qquad|quad|hspace\{[^}]*\}|[ ,;!])|~", " ", option)
+    value = re.sub(r"\A[\s:.)}\]$\\]*(?=\S)|[\s,;.$\\]+\Z", "", value)
+    return value.strip()
+
+
+def _tidy_stem(stem: str) -> str:
+    stem = stem.rstrip()
+    if stem.count("$") % 2 == 1:
+        stem = stem.rpartition("$")[0]
+    return re.sub(r"(?:\\\[|\\\(|\$)\s*\Z", "", stem).rstrip()

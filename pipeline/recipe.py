@@ -1,0 +1,71 @@
+"""The recipe of a curation: sources, then stages in the order of their tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from pipeline.config import STRICT, Layer, RecipeError, build
+from pipeline.sources import Source
+from pipeline.stages import stage_class
+
+StageTable = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurateConfig:
+    """Load with `pipeline.config.load(CurateConfig, paths, overrides)`.
+
+    stages: name -> its parameters, resolved; `stages.NAME = false` switches a stage of an earlier file off.
+    """
+
+    __pydantic_config__ = STRICT
+    sources: tuple[Source, ...]
+    seed: int = 0
+    rows_per_shard: int = 8192
+    stages: dict[str, StageTable | bool] = field(default_factory=dict)
+
+    @classmethod
+    def from_layers(cls, layers: Sequence[Layer]) -> CurateConfig:
+        """Checks every stage's table against its dataclass and resolves its paths. Raises RecipeError."""
+        config = build(cls, layers)
+        where = layers[-1].name
+        _check(config, where)
+        stages = {name: _resolved(name, layers) for name, table in config.stages.items() if table is not False}
+        return replace(config, stages=stages)
+
+    def build_stages(self) -> list[tuple[str, Any]]:
+        """(name, stage) in order of execution."""
+        return [(name, build_stage(name, table)) for name, table in self.stages.items() if isinstance(table, dict)]
+
+
+def build_stage(name: str, table: StageTable) -> Any:
+    return build(stage_class(name), [Layer(name="recipe", base=Path.cwd(), table=table)], prefix=("stages", name))
+
+
+def _check(config: CurateConfig, where: str) -> None:
+    if not config.sources:
+        raise RecipeError(f"{where}: sources: none given; add at least one [[sources]] table")
+    names = [source.name for source in config.sources]
+    for name in names:
+        if names.count(name) > 1:
+            raise RecipeError(f"{where}: sources: the name '{name}' is used twice; names must be unique")
+    if config.rows_per_shard < 1:
+        raise RecipeError(f"{where}: rows_per_shard: must be at least 1 (got {config.rows_per_shard})")
+    for source in config.sources:
+        source.check(where)
+
+
+def _resolved(name: str, layers: Sequence[Layer]) -> StageTable:
+    schema = stage_class(
+        name, next((layer.name for layer in layers if name in layer.table.get("stages", {})), "recipe")
+    )
+    tables = [(layer, layer.table.get("stages", {}).get(name)) for layer in layers]
+    inner = [replace(layer, table=table) for layer, table in tables if isinstance(table, dict)]
+    inner = inner or [replace(layers[-1], table={})]
+    stage = build(schema, inner, prefix=("stages", name))
+    return TypeAdapter(schema).dump_python(stage, mode="json", exclude_none=True)
