@@ -1,14 +1,135 @@
-"""Multiple choice."""
+"""Multiple choice: which letter does the response choose?"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
-from verifiers.verdict import Verdict
+from verifiers import extract
+from verifiers.answer.read import textual
+from verifiers.normalise import plain
+from verifiers.verdict import Verdict, correct, incorrect, undecided
+
+_GOLD = re.compile(r"[\s\[(]*([A-Z])[\s\])]*[.:)]?(?:\s.*)?", re.S)
+_GOLD_LETTERS = re.compile(r"[\s\[(]*[A-J][\s\])]*(?:(?:,|and|&|;|\s)[\s\[(]*[A-J][\s\])]*)+")
+_ALONE = re.compile(
+    r"\W*(?:(?:option|choice|answer|选项|选|答案)[\s:：]*(?:is\s)?)?[\W_]*([A-Ja-j])\s*(?:[\])}*.,:：]+(?=\s|$|[^\w])|$|\s+(?=[^\s*/+^=<>-]))(.*)",
+    re.S | re.I,
+)
+_LETTER = re.compile(r"(?<![\w'])([A-J])(?![\w'+*^_=]|\s*[=<>^*+])")
+_MARKED = re.compile(
+    r"(?:answers?|options?|choices?|choose|chose|select(?:ed)?|pick(?:ed)?|go with|correct(?: one)?|答案|选项?|it|this)"
+    r"(?:\s+(?:is|are|was|would be|should be|must be|here is)|\s*[:：=]|是|为|：)?[\s*_:：(\[{\\$\"']{0,10}"
+    r"(?:text(?:bf)?\s?\{\s?)?(?:option|choice|answer|letter)?[\s(\[{*]{0,4}(?P<letter>[A-J])(?![\w'])(?!\s+[a-z])",
+)
+_MARKED_LOOSE = re.compile(
+    r"(?i:answer|choice|choose|option)(?i:\s+(?:is|are|to choose is))?[\s*:：(]{1,6}(?P<letter>[A-J])(?![\w'])(?P<more>\s+[a-z]+)?"
+)
+_BEFORE = re.compile(
+    r"\(?(?P<letter>[A-J])\)?\s+(?:is|seems|must be)\s+(?:the\s+)?(?:correct|right|valid|true|best|answer|only)"
+)
+_NEXT = re.compile(r"\s*(?:/|,|or|and|&|、|或|和)\s*[\[(]?\s*([A-J])(?![\w'])")
+
+
+def gold_letters(ground_truth: str) -> str | None:
+    """The letter (or letters, sorted) of a ground truth such as C, (C), \\textbf{(B)} 12; None when it is none."""
+    text = textual(plain(ground_truth)).strip()
+    if _GOLD_LETTERS.fullmatch(text):
+        return "".join(sorted(set(re.findall(r"[A-J]", text))))
+    match = _GOLD.fullmatch(text)
+    if match is None or (len(text) > 1 and "(" not in text and text[1:2] not in ".:)"):
+        return None
+    return match.group(1)
+
+
+def chosen(response: str) -> tuple[str, str] | None:
+    """(letters, the text they stood in), the letters sorted; None when the response chooses none."""
+    text = extract.after_thoughts(response)
+    if text is None:
+        return None
+    text = plain(text[-extract.MAX_TAIL :])
+    tagged = extract._tagged(text)
+    text = tagged if tagged is not None else text
+    box = extract.boxed(text)
+    if box is not None and box.text is not None:
+        letters = _alone(textual(box.text))
+        if letters:
+            return letters, box.text
+    marked = _last_marked(text)
+    if marked is not None:
+        return marked
+    if box is not None:
+        return None
+    return _in_last_line(text)
+
+
+def _alone(text: str) -> str | None:
+    """The letters of a short text that is nothing but a choice, perhaps with its value after it."""
+    if gold_letters(text) and len(gold_letters(text) or "") > 1:
+        return gold_letters(text)
+    match = _ALONE.fullmatch(text.strip())
+    if match is None:
+        return None
+    rest = match.group(2).strip()
+    letter = match.group(1).upper()
+    others = _NEXT.match(" " + rest) if rest else None
+    if others:
+        return "".join(sorted({letter, *_LETTER.findall(rest)}))
+    if match.group(1).islower() and rest:
+        return None
+    return letter
+
+
+def _last_marked(text: str) -> tuple[str, str] | None:
+    found: re.Match[str] | None = None
+    for pattern in (_MARKED, _BEFORE):
+        for match in pattern.finditer(text):
+            if found is None or match.start() > found.start():
+                found = match
+    if found is None:
+        return None
+    letters = {found["letter"]}
+    following = _NEXT.match(text, found.end()) or _NEXT.match(text, found.end() + 1)
+    while following:
+        letters.add(following.group(1))
+        following = _NEXT.match(text, following.end())
+    return "".join(sorted(letters)), found.group()[:80]
+
+
+def _in_last_line(text: str) -> tuple[str, str] | None:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not lines:
+        return None
+    line = textual(lines[-1]).strip()
+    letters = _alone(line)
+    if letters and not (letters == "A" and re.match(r"A\s+[a-z]", line)):
+        return letters, line[:80]
+    sentence = re.split(r"(?<=[.!?])\s+", line)[-1]
+    mentioned = [letter for letter in _LETTER.findall(sentence)]
+    if mentioned and mentioned[0] == "A" and re.match(r"A\s+[a-z]", sentence):
+        mentioned = mentioned[1:]
+    return ("".join(sorted(set(mentioned))), sentence[:80]) if mentioned else None
 
 
 def verify_choice(response: str, ground_truth: str | Sequence[str], /) -> Verdict:
-    """Whether the response chooses the letter of the ground truth."""
-    from verifiers.math import verify_math
+    """Whether the response chooses just the letters of the ground truth (of any of several accepted ones).
 
-    return verify_math(response, ground_truth)
+    Strict: the value of an option in place of its letter does not count."""
+    golds = [ground_truth] if isinstance(ground_truth, str) else list(ground_truth)
+    wanted = [letters for letters in map(gold_letters, golds) if letters]
+    if not any(gold.strip() for gold in golds):
+        return undecided("gold-empty")
+    if not wanted:
+        return undecided("gold-unparsable", detail="no choice letter")
+    return choice_verdict(response, wanted)
+
+
+def choice_verdict(response: str, wanted: Sequence[str]) -> Verdict:
+    found = chosen(response)
+    if found is None:
+        return incorrect(extract.final_answer(response).reason or "no-choice", None)
+    letters, text = found
+    if letters in wanted:
+        return correct("exact", text)
+    hedged = len(letters) > 1 and any(len(gold) == 1 for gold in wanted)
+    return incorrect("hedged" if hedged else "different", text)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from verifiers.answer import exact_value
 from verifiers.answer.parser import parse
 from verifiers.answer.tokens import tokenise, without_doubled_braces
-from verifiers.answer.tree import MAX_BITS, Node, TooComplex, Unreadable, holds
+from verifiers.answer.tree import MAX_BITS, Node, TooComplex, Unreadable
 from verifiers.normalise import plain, unfence
 
 if TYPE_CHECKING:

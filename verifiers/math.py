@@ -1,58 +1,217 @@
-"""The rule-based mathematics verifier."""
+"""The rule-based mathematics verifier: typed answers, decided in order of cost."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from verifiers import extract
-from verifiers.answer.equality import EQUAL, Outcome, equal
-from verifiers.answer.parser import parse
-from verifiers.answer.tokens import tokenise, without_doubled_braces
-from verifiers.answer.tree import Node, TooComplex, Unreadable
-from verifiers.normalise import key, plain, unfence
-from verifiers.verdict import Verdict, correct, incorrect, undecided
+from verifiers.answer import regions
+from verifiers.answer.compare import same
+from verifiers.answer.equality import EQUAL, Outcome
+from verifiers.answer.kinds import Answer, Bag, Based, Dotted, Ordered, Scalar, Text, Word
+from verifiers.answer.read import based, readings
+from verifiers.answer.tree import TooComplex, Unreadable
+from verifiers.answer.views import mentions, views
+from verifiers.choice import choice_verdict, gold_letters
+from verifiers.normalise import key, unfence
+from verifiers.verdict import Status, Verdict, correct, incorrect, undecided
+
+_INTEGER = re.compile(r"-?\d{1,30}")
+_GOLD_FRAME = re.compile(r"\s*(?:the\s+)?(?:final\s+)?answer\s*(?:is|:)\s*", re.I)
 
 
-def verify_math(response: str, ground_truth: str | Sequence[str], /) -> Verdict:
-    """Whether the response's final answer equals the ground truth (or any of several accepted ones)."""
-    if isinstance(ground_truth, str):
-        return _verify_one(response, ground_truth)
-    verdicts = [_verify_one(response, gold) for gold in ground_truth]
-    order = {"correct": 0, "undecided": 1, "incorrect": 2}
-    return min(verdicts, key=lambda verdict: order[verdict.status]) if verdicts else undecided("gold-empty")
+def verify_math(
+    response: str, ground_truth: str | Sequence[str], /, *, rel_tol: float | None = None, abs_tol: float | None = None
+) -> Verdict:
+    """Whether the response's final answer equals the ground truth, or one of several accepted ones.
 
-
-def _verify_one(response: str, gold: str) -> Verdict:
-    checked = check_gold(gold)
-    if checked.status != "correct":
-        return checked
+    rel_tol, abs_tol: for measured quantities, a real number within either distance is right. Never raises for bad text.
+    """
+    golds = [ground_truth] if isinstance(ground_truth, str) else list(ground_truth)
+    if not golds:
+        return undecided("gold-empty")
     answer = extract.final_answer(response)
-    if answer.text is None:
-        return incorrect(answer.reason, None)
-    if key(unfence(answer.text)) == key(unfence(gold)):
-        return correct("exact", answer.text)
+    best: Verdict | None = None
+    for gold in golds:
+        verdict = _verify(response, answer, gold, Tolerance(rel_tol, abs_tol))
+        if verdict.status is Status.CORRECT:
+            return verdict
+        if best is None or verdict.status is Status.UNDECIDED:
+            best = verdict
+    assert best is not None
+    return best
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    relative: float | None = None
+    absolute: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Gold:
+    """A ground truth, read once. `fault` is the reason why it cannot be used, "" when it can."""
+
+    text: str
+    key: str
+    readings: tuple[Answer, ...]
+    letters: str | None
+    fault: str = ""
+
+
+@lru_cache(maxsize=16_384)
+def typed_gold(ground_truth: str) -> Gold:
+    """Never raises."""
+    text = ground_truth.strip()
+    boxed = extract.boxed(text)
+    if boxed is not None and boxed.text:
+        text = boxed.text
+    text = _GOLD_FRAME.sub("", text) if _GOLD_FRAME.match(text) else text
+    if not text.strip():
+        return Gold(ground_truth, "", (), None, "gold-empty")
     try:
-        outcome = equal(_tree(gold), _tree(answer.text))
-    except Unreadable:
-        return incorrect("unreadable", answer.text)
+        found = readings(text)
     except TooComplex:
-        return incorrect("response-too-complex", answer.text)
-    if outcome in EQUAL:
-        return correct(outcome.value, answer.text)
-    return incorrect("response-too-complex" if outcome is Outcome.COMPLEX else outcome.value, answer.text)
+        return Gold(ground_truth, "", (), None, "gold-unparsable")
+    if not found or (
+        found == tuple(item for item in found if isinstance(item, Text)) and "\\" in text and not _balanced(text)
+    ):
+        return Gold(ground_truth, "", (), None, "gold-unparsable")
+    gold = Gold(ground_truth, key(unfence(text)), found, gold_letters(text))
+    if not any(same(reading, again) in EQUAL for reading in found for again in readings(text)):
+        return Gold(ground_truth, "", (), None, "gold-unequal-to-itself")
+    return gold
 
 
-def _tree(text: str) -> Node:
-    return parse(tokenise(without_doubled_braces(unfence(plain(text)))))
+def _balanced(text: str) -> bool:
+    return text.count("{") == text.count("}")
 
 
 def check_gold(
     ground_truth: str | Sequence[str], verifier: str = "math", options: Mapping[str, Any] | None = None
 ) -> Verdict:
-    """Correct when the ground truth can be read and equals itself; otherwise undecided with reason gold-empty,
-    gold-unparsable or gold-unequal-to-itself."""
+    """Correct when the ground truth (one of several aliases) can be read and equals itself; otherwise undecided with
+    reason gold-empty, gold-unparsable or gold-unequal-to-itself. `options` are those of the verifier."""
+    del options
     golds = [ground_truth] if isinstance(ground_truth, str) else list(ground_truth)
-    if not golds or not all(gold.strip() for gold in golds):
+    if not any(gold.strip() for gold in golds):
         return undecided("gold-empty")
-    return correct("exact", golds[0])
+    if verifier == "qa":
+        return correct("exact", golds[0])
+    if verifier == "choice":
+        return correct("exact", golds[0]) if any(map(gold_letters, golds)) else undecided("gold-unparsable")
+    faults = [typed_gold(gold).fault for gold in golds]
+    return correct("exact", golds[0]) if "" in faults else undecided(faults[0])
+
+
+# ---- one gold ------------------------------------------------------------------------------------------------------
+
+
+def _verify(response: str, answer: extract.Answer, ground_truth: str, tolerance: Tolerance) -> Verdict:
+    gold = typed_gold(ground_truth)
+    if gold.fault:
+        return undecided(gold.fault)
+    if gold.letters is not None:
+        verdict = choice_verdict(response, [gold.letters])
+        if verdict.status is Status.CORRECT or verdict.reason in ("hedged", "different"):
+            return verdict
+    if answer.text is None:
+        return incorrect(answer.reason, None)
+    text = answer.text
+    if answer.source != "boxes" and key(unfence(text)) == gold.key:
+        return correct("exact", text)
+    if _INTEGER.fullmatch(text) and _INTEGER.fullmatch(gold.text):
+        return correct("exact", text) if int(text) == int(gold.text) else incorrect("different", text)
+    return _by_views(gold, answer, text, tolerance)
+
+
+def _by_views(gold: Gold, answer: extract.Answer, text: str, tolerance: Tolerance) -> Verdict:
+    sentence = answer.source in ("line", "whole", "marker", "tag")
+    failure: Verdict | None = None
+    for view in dict.fromkeys(views(text, sentence=sentence)):
+        verdict = _match(gold, view, tolerance)
+        if verdict is None:
+            continue
+        if verdict.status is Status.CORRECT or verdict.reason != "type-mismatch":
+            return verdict
+        failure = failure or verdict
+    return failure or incorrect("unreadable", text)
+
+
+def _match(gold: Gold, text: str, tolerance: Tolerance) -> Verdict | None:
+    """None when the text cannot be read towards the gold, so that another part of the sentence may be tried."""
+    try:
+        found = readings(text)
+    except TooComplex:
+        return incorrect("response-too-complex", text[:200])
+    outcomes: list[Outcome] = []
+    for wanted in gold.readings:
+        for reading in _towards(wanted, found, text):
+            outcome = same(wanted, reading)
+            if outcome in EQUAL or _close(wanted, reading, tolerance):
+                return correct("tolerance" if outcome not in EQUAL else outcome.value, text)
+            outcomes.append(outcome)
+    sought = _sought(gold, text)
+    if sought is not None:
+        return sought
+    if not any(not isinstance(reading, Text) for reading in found):
+        return None if not _textual_gold(gold) else incorrect("different", text)
+    if Outcome.COMPLEX in outcomes:
+        return incorrect("response-too-complex", text)
+    return incorrect("hedged" if _hedged(gold, found) else "different", text)
+
+
+def _towards(wanted: Answer, found: Sequence[Answer], text: str) -> Sequence[Answer]:
+    if isinstance(wanted, Based):
+        bare = based(text, wanted.base)
+        return [*found, bare] if bare is not None else found
+    return found
+
+
+def _textual_gold(gold: Gold) -> bool:
+    return all(isinstance(reading, Text) for reading in gold.readings)
+
+
+def _hedged(gold: Gold, found: Sequence[Answer]) -> bool:
+    single = any(isinstance(reading, Scalar) for reading in gold.readings)
+    return single and any(isinstance(reading, Bag | Dotted) for reading in found)
+
+
+def _sought(gold: Gold, text: str) -> Verdict | None:
+    """A closed class of words in a sentence: just one weekday, truth value, date ... must be mentioned."""
+    for wanted in gold.readings:
+        if isinstance(wanted, Word):
+            found = mentions(wanted.kind, text)
+            if len(found) > 1:
+                return incorrect("hedged", text)
+            if found:
+                equal = same(wanted, Word(wanted.kind, next(iter(found)))) in EQUAL
+                return correct("exact", text) if equal else incorrect("different", text)
+    return None
+
+
+def _close(wanted: Answer, reading: Answer, tolerance: Tolerance) -> bool:
+    if tolerance.relative is None and tolerance.absolute is None:
+        return False
+    if not isinstance(wanted, Scalar) or not isinstance(reading, Scalar):
+        return _items_close(wanted, reading, tolerance)
+    try:
+        first, second = regions.place(wanted.node), regions.place(reading.node)
+    except (Unreadable, TooComplex):
+        return False
+    if first[0] or second[0]:
+        return False
+    gap = abs(first[1] - second[1])
+    return gap <= max((tolerance.relative or 0.0) * abs(first[1]), tolerance.absolute or 0.0)
+
+
+def _items_close(wanted: Answer, reading: Answer, tolerance: Tolerance) -> bool:
+    if not isinstance(wanted, Ordered | Bag) or not isinstance(reading, Ordered | Bag):
+        return False
+    if len(wanted.items) != len(reading.items):
+        return False
+    return all(_close(first, second, tolerance) for first, second in zip(wanted.items, reading.items, strict=True))

@@ -49,7 +49,7 @@ SYNONYMS = {
     r"\bigcup": r"\cup", r"\bigcap": r"\cap", r"\infin": r"\infty", r"\approxeq": r"\approx", r"\simeq": r"\approx",
     r"\thickapprox": r"\approx", r"\rightarrow": r"\to", r"\lnot": r"\neg", r"\prime": "'", r"\iff": r"\Leftrightarrow",
     r"\wedge": r"\land", r"\vee": r"\lor", r"\imath": "i", r"\overset": r"\overset", r"\And": "&", r"\ell": "l",
-    r"\Vert": r"\|", r"\lVert": r"\|", r"\rVert": r"\|", r"\lbracket": "[", r"\rbracket": "]", r"\mathsym": "",
+    r"\langle": "(", r"\rangle": ")", r"\Vert": r"\|", r"\lVert": r"\|", r"\rVert": r"\|", r"\lbracket": "[", r"\rbracket": "]", r"\mathsym": "",
     r"\R": r"\mathbb{R}", r"\Z": r"\mathbb{Z}", r"\N": r"\mathbb{N}", r"\Q": r"\mathbb{Q}", r"\C": r"\mathbb{C}",
 }  # fmt: skip
 
@@ -60,7 +60,7 @@ _MASTER = re.compile(
     r"|(?P<command>\\[A-Za-z]+)"
     r"|(?P<escape>\\[^A-Za-z\s])"
     r"|(?P<letters>[^\W\d_]+)"
-    r"|(?P<op>\*\*|<=|>=|!=|<>|==|=<|=>|->|\+/-|\.\.\.+|[-+*/^_()\[\]{}|,;:=<>!'%&\"?@#$.])",
+    r"|(?P<op>\*\*|<=|>=|!=|<>|==|=<|=>|->|\+/-|\.\.\.+|[-+*/^_()\[\]{}|,;:=<>!'%&\"?@#$.€£¥])",
 )
 _EXPONENT = re.compile(r"[eE][+-]?\d+(?![\w.])")
 _TIMES = re.compile(r"\s*[xX]\s*(?=10\s*(?:\^|\*\*))")
@@ -69,6 +69,7 @@ _GROUPED = {
     "space": re.compile(r"\d{1,3}(?: \d{3})+(?!\d)"),
     "comma": re.compile(r"\d{1,3}(?:,\d{3})+(?!\d)"),
 }
+_SPACED_COMMA = re.compile(r"\d,\s+[-+\\\d]|;")
 _NOT_DIGITS = re.compile(r"\D+")
 _OPEN, _CLOSE = {"(": ")", "[": "]", "{": "}", r"\{": r"\}"}, frozenset((")", "]", "}", r"\}"))
 _TEXT_OPS = {"<=": r"\le", "=<": r"\le", ">=": r"\ge", "=>": r"\Rightarrow", "!=": r"\ne", "<>": r"\ne", "==": "=",
@@ -98,6 +99,8 @@ class _Lexer:
         self.tokens: list[Token] = []
         self.position = 0
         self.spaced = False
+        self.depth = 0
+        self.mixed = bool(_SPACED_COMMA.search(text))
 
     def add(self, kind: str, value: str) -> None:
         self.tokens.append(Token(kind, value, self.spaced))
@@ -116,7 +119,7 @@ class _Lexer:
             elif kind == "num":
                 self.number(match.start(), value)
             elif kind in ("command", "escape"):
-                self.command(SYNONYMS.get(value, value))
+                self.command(value)
             elif kind == "letters":
                 self.letters(value)
             elif kind == "hex":
@@ -127,7 +130,9 @@ class _Lexer:
 
     def number(self, start: int, value: str) -> None:
         after_digit = self.tokens and self.tokens[-1].kind == "num" and not self.spaced
-        names = ("hard", "space", "comma") if self.group_commas else ("hard", "space")
+        # (1,234) is a pair, (1,000, 2,000) a pair of thousands
+        grouped = self.group_commas and (self.depth == 0 or self.mixed)
+        names = ("hard", "space", "comma") if grouped else ("hard", "space")
         for name in names if not after_digit else ():
             match = _GROUPED[name].match(self.text, start)
             if match:
@@ -150,11 +155,18 @@ class _Lexer:
         self.add("letter" if len(value) == 1 else "word", value)
 
     def command(self, value: str) -> None:
+        if value == r"\$":
+            self.add("text", "dollar")
+            return
+        value = SYNONYMS.get(value, value)
         if value in DROPPED:
             # \left. and \right. stand for no bracket
             if value in (r"\left", r"\right") and self.text.startswith(".", self.position):
                 self.position += 1
-                self.add("op", "nobracket")
+                self.add("open" if value == r"\left" else "close", ".")
+            return
+        if value in (r"\begin", r"\end"):
+            self.environment(value)
             return
         if value in TEXT_COMMANDS:
             self.textual(value)
@@ -169,6 +181,16 @@ class _Lexer:
             self.add("command", value)
         else:
             self.mark(value)
+
+    def environment(self, value: str) -> None:
+        r"""\begin{pmatrix} opens a bracket, \end{pmatrix} closes it; the columns of an array are skipped."""
+        name = self.raw_argument().rstrip("*")
+        if value == r"\end":
+            self.add("close", r"\end")
+            return
+        self.add("open", rf"\begin{{{name}}}")
+        if name in ("array", "tabular") and self.skip_spaces_to("{"):
+            self.position = brace_end(self.text, self.position)
 
     def skip_spaces_to(self, mark: str) -> bool:
         position = self.position
@@ -220,8 +242,10 @@ class _Lexer:
 
     def mark(self, value: str) -> None:
         if value in _OPEN:
+            self.depth += value != "{"
             self.add("open", value)
         elif value in _CLOSE:
+            self.depth -= value != "}"
             self.add("close", value)
         elif value.startswith("..."):
             self.add("command", r"\ldots")

@@ -1,0 +1,148 @@
+"""Weekdays, months, dates and times of day: every mention in a text, in one canonical form."""
+
+from __future__ import annotations
+
+import re
+
+from verifiers.answer.wordlists import cardinal
+
+_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+_MONTHS = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "december",
+)  # fmt: skip
+_SHORT = {"tues": "tuesday", "weds": "wednesday", "thur": "thursday", "thurs": "thursday", "sept": "september"}
+_DAY_NAMES = {name: name for name in _WEEKDAYS} | {name[:3]: name for name in _WEEKDAYS} | _SHORT
+_MONTH_NAMES = {name: place for place, name in enumerate(_MONTHS, start=1)}
+_MONTH_NAMES |= {name[:3]: place for name, place in _MONTH_NAMES.items()} | {"sept": 9}
+_HAN_DAYS = {letter: name for letter, name in zip("一二三四五六日", _WEEKDAYS, strict=True)} | {"天": "sunday"}
+_HAN_DAY = re.compile(r"(?:星期|周|礼拜)([一二三四五六日天])")
+_NAME = r"(?P<month>[a-z]{3,9})\.?"
+_DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
+_YEAR = r"(?P<year>\d{4})"
+_DATES = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"\b{_NAME}\s+{_DAY}(?:\s*,?\s+{_YEAR}|\s*,\s*{_YEAR.replace('year', 'year2')})?(?![\d:])",
+        rf"\b{_DAY}\s+(?:of\s+)?{_NAME}(?:\s*,?\s*{_YEAR})?(?!\d)",
+        r"\b(?P<year>\d{4})\s?[-/.]\s?(?P<number>\d{1,2})\s?[-/.]\s?(?P<day>\d{1,2})(?!\d)",
+        r"(?P<year>\d{4})\s?年\s?(?P<number>\d{1,2})\s?月\s?(?P<day>\d{1,2})\s?[日号]",
+    )
+)
+_CLOCK = re.compile(
+    r"(?<![\d:])(?P<hour>\d{1,2})\s?(?::\s?(?P<minute>\d{2})(?::(?P<second>\d{2}))?)?"
+    r"\s?(?P<half>[ap]\.?\s?m\b\.?|noon|midnight|o'?\s?clock)?(?![\d:])"
+)
+_TIME_WORDS = {"noon": 720, "midday": 720, "midnight": 0, "正午": 720, "午夜": 0}
+_PAST = re.compile(
+    r"\b(?P<part>half|quarter|(?:[a-z]+|\d{1,2})(?:\s+minutes?)?)\s+(?P<side>past|to|after|before)\s+(?P<hour>[a-z]+|\d{1,2})\b"
+)
+_OF_DAY = re.compile(r"\b(?:in the\s+)?(morning|afternoon|evening|night)\b")
+_HAN_CLOCK = re.compile(
+    r"(?P<part>上午|下午|晚上|早上|中午)?\s?(?P<hour>\d{1,2})\s?[点时]\s?(?:(?P<minute>\d{1,2})\s?分?|(?P<half>半))?"
+)
+
+
+def weekdays(text: str) -> frozenset[str]:
+    """Canonical names of every weekday that is mentioned."""
+    found = {_DAY_NAMES[word] for word in re.findall(r"[a-z]+", text.lower()) if word in _DAY_NAMES}
+    return frozenset(found | {_HAN_DAYS[letter] for letter in _HAN_DAY.findall(text)})
+
+
+def months(text: str) -> frozenset[str]:
+    return frozenset(
+        _MONTHS[_MONTH_NAMES[word] - 1] for word in re.findall(r"[a-z]+", text.lower()) if word in _MONTH_NAMES
+    )
+
+
+def dates(text: str) -> frozenset[str]:
+    """Every date as YYYY-MM-DD, or --MM-DD without a year."""
+    lowered = text.lower()
+    found: set[str] = set()
+    for pattern in _DATES:
+        for match in pattern.finditer(lowered):
+            groups = match.groupdict()
+            month = int(groups["number"]) if groups.get("number") else _MONTH_NAMES.get(groups.get("month") or "", 0)
+            year = groups.get("year") or groups.get("year2") or "-"
+            day = int(groups["day"])
+            if 1 <= month <= 12 and 1 <= day <= 31:
+                found.add(f"{year}-{month:02d}-{day:02d}")
+    return frozenset(found)
+
+
+def times(text: str) -> frozenset[str]:
+    """Every time of day as HH:MM:SS on the 24-hour clock, with a trailing ? where am or pm was left open."""
+    lowered = text.lower()
+    found: set[str] = set()
+    for match in _CLOCK.finditer(lowered):
+        half, minute = match["half"], match["minute"]
+        if half is None and minute is None:
+            continue
+        value = _clock(int(match["hour"]), int(minute or 0), half, _part_of_day(lowered))
+        if value is not None:
+            found.add(f"{value}:{match['second'] or '00'}" + ("?" if _open(int(match["hour"]), half, lowered) else ""))
+    for match in _PAST.finditer(lowered):
+        hour, part = _small(match["hour"]), _minutes(match["part"])
+        if hour is not None and part is not None and 1 <= hour <= 12 and part < 60:
+            total = hour * 60 + (part if match["side"] in ("past", "after") else -part)
+            value = _clock(total // 60, total % 60, None, _part_of_day(lowered))
+            if value is not None:
+                found.add(f"{value}:00" + ("?" if _part_of_day(lowered) is None else ""))
+    for match in _HAN_CLOCK.finditer(text):
+        half = {"下午": "pm", "晚上": "pm", "上午": "am", "早上": "am", "中午": "pm"}.get(match["part"] or "")
+        value = _clock(int(match["hour"]), 30 if match["half"] else int(match["minute"] or 0), half, None)
+        if value is not None:
+            found.add(f"{value}:00" + ("?" if half is None and int(match["hour"]) <= 12 else ""))
+    if not found:
+        found |= {f"{minutes // 60:02d}:00:00" for word, minutes in _TIME_WORDS.items() if word in lowered}
+    return frozenset(found)
+
+
+def _small(word: str) -> int | None:
+    if word.isdigit():
+        return int(word)
+    value = cardinal((word,))
+    return int(value) if value is not None and value.denominator == 1 else None
+
+
+def _minutes(word: str) -> int | None:
+    if word in ("half", "quarter"):
+        return 30 if word == "half" else 15
+    return _small(word.split()[0])
+
+
+def _part_of_day(text: str) -> str | None:
+    match = _OF_DAY.search(text)
+    return None if match is None else "am" if match.group(1) == "morning" else "pm"
+
+
+def _open(hour: int, half: str | None, text: str) -> bool:
+    settled = half is not None and not half.startswith("o")
+    return not settled and 1 <= hour <= 12 and _part_of_day(text) is None
+
+
+def _clock(hour: int, minute: int, half: str | None, part: str | None) -> str | None:
+    if hour > 24 or minute > 59:
+        return None
+    afternoon = half is not None and half.startswith("p") or half == "noon" or (half is None and part == "pm")
+    morning = half is not None and half.startswith("a") or half == "midnight" or (half is None and part == "am")
+    if (afternoon or morning) and hour <= 12:
+        hour = hour % 12 + (12 if afternoon else 0)
+    return f"{hour % 24:02d}:{minute:02d}"
+
+
+def same_time(left: str, right: str) -> bool:
+    """Equal, or equal up to the half of the day where one side left it open."""
+    if left.rstrip("?") == right.rstrip("?"):
+        return True
+    if not (left.endswith("?") or right.endswith("?")):
+        return False
+    hours = [int(value[:2]) % 12 for value in (left, right)]
+    return hours[0] == hours[1] and left[2:].rstrip("?") == right[2:].rstrip("?")
+
+
+def same_date(left: str, right: str) -> bool:
+    """Equal; a year that one side leaves out is not compared."""
+    if left == right:
+        return True
+    return left.startswith("-") != right.startswith("-") and left[-5:] == right[-5:]

@@ -1,0 +1,389 @@
+"""Are two typed answers equal? Symmetric: same(a, b) is same(b, a)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from verifiers.answer import equations, regions, tree, wordlists
+from verifiers.answer.calendar import same_date, same_time
+from verifiers.answer.equality import EQUAL, Outcome, equal
+from verifiers.answer.kinds import (
+    Answer,
+    Bag,
+    Based,
+    Dotted,
+    Matrix,
+    Named,
+    Ordered,
+    Ratio,
+    Region,
+    Relation,
+    Scalar,
+    Text,
+    Word,
+)
+from verifiers.answer.parser import rename
+from verifiers.answer.regions import region_of
+from verifiers.answer.tree import Node, TooComplex, Unreadable
+from verifiers.answer.units import DEGREE, PERCENT, RADIAN, Unit
+
+_ENOUGH_DIGITS = 15
+_WORST = (Outcome.EXACT, Outcome.NUMERIC, Outcome.UNKNOWN, Outcome.COMPLEX, Outcome.DIFFERENT)
+
+
+def same(left: Answer, right: Answer) -> Outcome:
+    """Never raises for bad answers."""
+    if left == right:
+        return Outcome.EXACT
+    try:
+        outcome = _same(left, right)
+        return _same(right, left) if outcome is None else outcome
+    except Unreadable:
+        return Outcome.DIFFERENT
+    except TooComplex:
+        return Outcome.COMPLEX
+
+
+def _same(left: Answer, right: Answer) -> Outcome:
+    for first, second in ((left, right), (right, left)):
+        outcome = _directed(first, second)
+        if outcome is not None:
+            return outcome
+    return Outcome.DIFFERENT
+
+
+def _directed(left: Answer, right: Answer) -> Outcome | None:
+    """None when this order of the two types has no rule."""
+    match left, right:
+        case Scalar(), Scalar():
+            return same_scalar(left, right)
+        case Named(), _:
+            return _named(left, right)
+        case Relation(), Relation():
+            return equations.same_relation(left, right)
+        case Relation(), Region():
+            return equations.same_region(left, right)
+        case Bag(), _:
+            return _bag(left, right)
+        case Region(), (Region() | Ordered() | Word()):
+            return _regions(left, right)
+        case Ordered(), Ordered():
+            return _ordered(left, right)
+        case Matrix(), (Matrix() | Ordered()):
+            return _matrix(left, right)
+        case Ratio(), (Ratio() | Scalar()):
+            return _ratio(left, right)
+        case Dotted(), Dotted():
+            return _dotted(left, right)
+        case Word(), Word():
+            return _outcome(_words(left, right))
+        case Text(), Text():
+            return _outcome(same_text(left.words, right.words))
+        case Based(), Based():
+            return _outcome(left.digits == right.digits and (left.base == right.base or 0 in (left.base, right.base)))
+        case _:
+            return None
+
+
+def _outcome(value: bool) -> Outcome:
+    return Outcome.EXACT if value else Outcome.DIFFERENT
+
+
+def _all(outcomes: Sequence[Outcome]) -> Outcome:
+    return max(outcomes, key=_WORST.index, default=Outcome.EXACT)
+
+
+# ---- scalars -------------------------------------------------------------------------------------------------------
+
+
+def same_scalar(left: Scalar, right: Scalar) -> Outcome:
+    """A missing unit is fine, a converted one is right, another one is wrong."""
+    first, second = left.unit, right.unit
+    if first is not None and second is not None and not first.counted and not second.counted and first != second:
+        return _converted(left, right)
+    outcome = _values(left, right)
+    if outcome in EQUAL or first == second:
+        return outcome
+    for one, other in ((left, right), (right, left)):
+        if other.unit is None or other.unit.counted:
+            scaled = _in_plain_numbers(one)
+            if scaled is not None and _values(scaled, other) in EQUAL:
+                return Outcome.EXACT
+    return outcome
+
+
+def _in_plain_numbers(scalar: Scalar) -> Scalar | None:
+    """28 % = 0.28; 60 degrees = pi/3."""
+    if scalar.unit == PERCENT:
+        return Scalar(Node("percent", (scalar.node,)))
+    return Scalar(Node("degree", (scalar.node,))) if scalar.unit == DEGREE else None
+
+
+def _converted(left: Scalar, right: Scalar) -> Outcome:
+    if {left.unit, right.unit} == {DEGREE, RADIAN}:
+        nodes = [Node("degree", (item.node,)) if item.unit == DEGREE else item.node for item in (left, right)]
+        return equal(nodes[0], nodes[1])
+    assert left.unit is not None
+    assert right.unit is not None
+    if left.unit.dimensions != right.unit.dimensions:
+        return Outcome.DIFFERENT
+    return _values(_base_value(left, left.unit), _base_value(right, right.unit))
+
+
+def _base_value(scalar: Scalar, unit: Unit) -> Scalar:
+    node = Node("mul", (scalar.node, tree.number(Fraction(unit.factor))))
+    return Scalar(node if not unit.offset else Node("add", (node, tree.number(unit.offset))), None, scalar.digits)
+
+
+def _values(left: Scalar, right: Scalar) -> Outcome:
+    outcome = equal(left.node, right.node)
+    if outcome is Outcome.DIFFERENT and max(left.digits, right.digits) >= _ENOUGH_DIGITS:
+        return Outcome.NUMERIC if _agree_to(left.node, right.node, _ENOUGH_DIGITS) else outcome
+    if outcome is Outcome.DIFFERENT:
+        return _constant_of_integration(left.node, right.node)
+    return outcome
+
+
+def _agree_to(left: Node, right: Node, digits: int) -> bool:
+    """Equal to so many significant digits; only for a decimal against an exact irrational form."""
+    try:
+        first, second = regions.place(left), regions.place(right)
+    except (Unreadable, TooComplex):
+        return False
+    gap = abs(first[1] - second[1])
+    return first[0] == second[0] == 0 and gap * 10 ** (digits - 1) <= max(abs(first[1]), abs(second[1]))
+
+
+def _constant_of_integration(left: Node, right: Node) -> Outcome:
+    """x^2 + C = x^2 + c: an additive constant may have another name on the other side."""
+    names = (_constant(left), _constant(right))
+    if names[0] is None or names[1] is None or names[0] == names[1]:
+        return Outcome.DIFFERENT
+    return equal(rename(left, names[0], "C"), rename(right, names[1], "C"))
+
+
+def _constant(node: Node) -> str | None:
+    if node.op != "add":
+        return None
+    found = [
+        str(child.value) for child in node.args if child.op == "sym" and str(child.value) in ("C", "c", "K", "k", "C_1")
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+# ---- names and relations -------------------------------------------------------------------------------------------
+
+
+def _named(left: Named, right: Answer) -> Outcome:
+    if isinstance(right, Named):
+        return _both_named(left, right)
+    if isinstance(right, Relation):
+        return equations.same_relation(left.equation, right) if left.equation else Outcome.DIFFERENT
+    return same(left.value, right)
+
+
+def _both_named(left: Named, right: Named) -> Outcome:
+    if (
+        left.name != right.name
+        and len(left.parameters) == len(right.parameters) == 1
+        and isinstance(left.value, Scalar)
+    ):
+        # a_n = 2n+1 and a_k = 2k+1
+        if isinstance(right.value, Scalar) and _skeleton(left) == _skeleton(right):
+            node = rename(right.value.node, right.parameters[0], left.parameters[0])
+            return same(left.value, Scalar(node, right.value.unit, right.value.digits))
+    if left.name == right.name or not (_single(left) and _single(right)):
+        outcome = same(left.value, right.value)
+    else:
+        outcome = Outcome.DIFFERENT
+    if outcome not in EQUAL and left.equation is not None and right.equation is not None:
+        return equations.same_relation(left.equation, right.equation)
+    return outcome
+
+
+def _single(named: Named) -> bool:
+    """A variable of one letter: x = 5 is not y = 5, while words and point names are labels."""
+    return len(named.name) == 1
+
+
+def _skeleton(named: Named) -> str:
+    return named.name.replace(named.parameters[0], "#")
+
+
+# ---- collections ---------------------------------------------------------------------------------------------------
+
+
+def _bag(left: Bag, right: Answer) -> Outcome | None:
+    if isinstance(right, Bag):
+        if _system(left) != _system(right):
+            return _in_order(left, right.items) if _system(left) else _in_order(right, left.items)
+        return same_set(left.items, right.items)
+    if isinstance(right, Ordered):
+        if _system(left):
+            return _in_order(left, right.items)
+        if right.left == "[" and right.right == "]":
+            return same_set(left.items, right.items)
+        return _bag_region(left, regions.interval(right)) if _interval_like(left) else None
+    if isinstance(right, Region):
+        return _bag_region(left, right)
+    if isinstance(right, Matrix):
+        return None
+    if len(left.items) == 1:
+        return same(left.items[0], right)
+    return None
+
+
+def _system(bag: Bag) -> bool:
+    return len(bag.items) > 1 and all(isinstance(item, Named) for item in bag.items)
+
+
+def _in_order(system: Bag, values: Sequence[Answer]) -> Outcome:
+    """x = 1, y = 2 against (1, 2) or 1, 2."""
+    if len(system.items) != len(values):
+        return Outcome.DIFFERENT
+    return _all(
+        [same(item.value, value) for item, value in zip(system.items, values, strict=True) if isinstance(item, Named)]
+    )
+
+
+def _interval_like(bag: Bag) -> bool:
+    return all(isinstance(item, Region | Ordered) for item in bag.items)
+
+
+def _bag_region(bag: Bag, region: Region) -> Outcome:
+    return _same_pieces(region_of(bag), region)
+
+
+def same_set(left: Sequence[Answer], right: Sequence[Answer]) -> Outcome:
+    """Every item has an equal one on the other side; repetition does not count."""
+    if len(left) * len(right) > 10_000:
+        raise TooComplex("too many items")
+    worst = Outcome.EXACT
+    for items, others in ((left, right), (right, left)):
+        for item in items:
+            best = min((same(item, other) for other in others), key=_WORST.index, default=Outcome.DIFFERENT)
+            if best is Outcome.DIFFERENT:
+                return best
+            worst = max(worst, best, key=_WORST.index)
+    return worst
+
+
+def _regions(left: Region, right: Answer) -> Outcome:
+    return _same_pieces(left, region_of(right))
+
+
+def _same_pieces(left: Region, right: Region) -> Outcome:
+    if len(left.pieces) != len(right.pieces):
+        return Outcome.DIFFERENT
+    outcomes: list[Outcome] = []
+    for first, second in zip(left.pieces, right.pieces, strict=True):
+        if (first.low_closed, first.high_closed) != (second.low_closed, second.high_closed):
+            return Outcome.DIFFERENT
+        outcomes += [_same_end(first.low, second.low), _same_end(first.high, second.high)]
+    return _all(outcomes)
+
+
+def _same_end(left: Node, right: Node) -> Outcome:
+    if regions.infinite_sign(left) or regions.infinite_sign(right):
+        return _outcome(regions.infinite_sign(left) == regions.infinite_sign(right))
+    return equal(left, right)
+
+
+def _ordered(left: Ordered, right: Ordered) -> Outcome:
+    if len(left.items) != len(right.items):
+        return Outcome.DIFFERENT
+    if len(left.items) == 2 and left.left + left.right != right.left + right.right:
+        if not _infinite_ends(left) or not _infinite_ends(right):
+            return Outcome.DIFFERENT
+        return _same_pieces(regions.interval(left), regions.interval(right))
+    return _all([same(first, second) for first, second in zip(left.items, right.items, strict=True)])
+
+
+def _infinite_ends(answer: Ordered) -> bool:
+    return any(isinstance(item, Scalar) and regions.infinite_sign(item.node) for item in answer.items)
+
+
+def _matrix(left: Matrix, right: Matrix | Ordered) -> Outcome:
+    rows = right.rows if isinstance(right, Matrix) else _rows(right, left)
+    if rows is None or [len(row) for row in rows] != [len(row) for row in left.rows]:
+        return Outcome.DIFFERENT
+    pairs = [pair for first, second in zip(left.rows, rows, strict=True) for pair in zip(first, second, strict=True)]
+    return _all([equal(first, second) for first, second in pairs])
+
+
+def _rows(answer: Ordered, matrix: Matrix) -> tuple[tuple[Node, ...], ...] | None:
+    """[[1, 2], [3, 4]] as rows; (1, 2) as a vector of the shape of the matrix."""
+    scalars = [item.node for item in answer.items if isinstance(item, Scalar)]
+    if len(scalars) == len(answer.items):
+        return tuple((node,) for node in scalars) if len(matrix.rows[0]) == 1 else (tuple(scalars),)
+    rows: list[tuple[Node, ...]] = []
+    for item in answer.items:
+        if not isinstance(item, Ordered) or not all(isinstance(entry, Scalar) for entry in item.items):
+            return None
+        rows.append(tuple(entry.node for entry in item.items if isinstance(entry, Scalar)))
+    return tuple(rows)
+
+
+def _ratio(left: Ratio, right: Ratio | Scalar) -> Outcome:
+    """a : b equals any multiple of itself, and the quotient a / b."""
+    if isinstance(right, Scalar):
+        return equal(Node("div", left.parts), right.node) if len(left.parts) == 2 else Outcome.DIFFERENT
+    if len(left.parts) != len(right.parts):
+        return Outcome.DIFFERENT
+    first, second = left.parts, right.parts
+    outcomes = [
+        equal(Node("mul", (first[0], second[place])), Node("mul", (second[0], first[place])))
+        for place in range(1, len(first))
+    ]
+    return _all(outcomes)
+
+
+def _dotted(left: Dotted, right: Dotted) -> Outcome:
+    """The shorter beginning is a beginning of the longer one; the ends are equal."""
+    short, long = sorted((left.before, right.before), key=len)
+    if len(left.after) != len(right.after) or len(short) < 2:
+        return Outcome.DIFFERENT
+    pairs = [*zip(short, long, strict=False), *zip(left.after, right.after, strict=True)]
+    return _all([same(first, second) for first, second in pairs])
+
+
+# ---- words ---------------------------------------------------------------------------------------------------------
+
+
+def _words(left: Word, right: Word) -> bool:
+    if left.kind != right.kind:
+        return False
+    if left.kind == "time":
+        return same_time(left.value, right.value)
+    return same_date(left.value, right.value) if left.kind == "date" else left.value == right.value
+
+
+_NUMBER_WORDS = {"1st": "first", "2nd": "second", "3rd": "third", "4th": "fourth"}
+
+
+def content_words(words: Sequence[str]) -> tuple[str, ...]:
+    """Without articles; ordinals and Roman numerals as one form."""
+    kept: list[str] = []
+    for word in words:
+        if word in wordlists.ARTICLES:
+            continue
+        number = wordlists.ordinal((word,)) or (wordlists.roman(word) if len(word) > 1 or word == "i" else None)
+        kept.append(f"#{number}" if number else word)
+    return tuple(kept)
+
+
+def same_text(left: Sequence[str], right: Sequence[str]) -> bool:
+    """Equal words in the same order; or two words of any order; or one is the end of the other and nothing before it
+    negates or hedges."""
+    first, second = content_words(left), content_words(right)
+    if first == second:
+        return bool(first)
+    if len(first) == len(second) == 2 and sorted(first) == sorted(second) and any(word[:1] == "#" for word in first):
+        return True
+    short, long = sorted((first, second), key=len)
+    if not short or len(long) > 40 or long[len(long) - len(short) :] != short:
+        return False
+    before = long[: len(long) - len(short)]
+    refused = wordlists.NEGATIONS | wordlists.HEDGES
+    return len("".join(short)) > 2 and not any(word in refused or word.endswith("n't") for word in before)

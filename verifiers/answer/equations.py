@@ -1,0 +1,121 @@
+"""Equality of equations and inequalities: the same zero set up to a constant factor; the same truth at sample points."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from mpmath import libmp
+from mpmath.libmp import fzero
+
+from verifiers.answer import numeric, regions, tree
+from verifiers.answer.equality import EQUAL, Outcome, enumerate_points, equal
+from verifiers.answer.kinds import Region, Relation
+from verifiers.answer.numeric import Undefined, Value
+from verifiers.answer.substitute import replace
+from verifiers.answer.tree import Node, TooComplex
+
+_PRECISION = 200
+_FLIPPED = {"<": ">", ">": "<", r"\le": r"\ge", r"\ge": r"\le", "=": "=", r"\ne": r"\ne"}
+
+
+def difference(relation: Relation) -> Node:
+    return Node("add", (relation.left, Node("neg", (relation.right,))))
+
+
+def same_relation(left: Relation, right: Relation) -> Outcome:
+    """left and right hold at the same points, as far as a constant factor shows it."""
+    if left == right:
+        return Outcome.EXACT
+    if left.op != right.op and left.op != _FLIPPED[right.op]:
+        return Outcome.DIFFERENT
+    if equal(left.left, right.left) in EQUAL and equal(left.right, right.right) in EQUAL and left.op == right.op:
+        return Outcome.NUMERIC
+    first, second = difference(left), difference(right)
+    try:
+        ratio = _constant_ratio(first, second)
+    except TooComplex:
+        return Outcome.COMPLEX
+    if ratio is None:
+        return Outcome.UNKNOWN
+    if ratio == 0:
+        return Outcome.DIFFERENT
+    if left.op in ("=", r"\ne"):
+        return Outcome.NUMERIC
+    return Outcome.NUMERIC if (ratio > 0) == (left.op == right.op) else Outcome.DIFFERENT
+
+
+def _constant_ratio(first: Node, second: Node) -> int | None:
+    """The sign of first/second where that is one nonzero real constant (1 also for a complex one), 0 where it is not
+    constant, None where no values could be had."""
+    names = tuple(sorted(tree.symbols(first) | tree.symbols(second)))
+    if tree.symbols(first) != tree.symbols(second):
+        return 0
+    ratios: list[Value] = []
+    for _, point in enumerate_points(names):
+        try:
+            values = [numeric.evaluate(node, point, _PRECISION) for node in (first, second)]
+            ratios.append(numeric.divide(values[0], values[1], _PRECISION))
+        except Undefined:
+            continue
+    if len(ratios) < 2:
+        return None
+    for ratio in ratios[1:]:
+        gap = numeric.add(ratio, numeric.negate(ratios[0]), _PRECISION)
+        if _size(gap) > _size(ratios[0]) - 120:
+            return 0
+    if _size(ratios[0]) < -10_000:
+        return 0
+    return int(libmp.mpf_sign(ratios[0][0][:4])) if ratios[0][1] == fzero else 1
+
+
+def _size(value: Value) -> int:
+    return max(numeric.magnitude(value[0]), numeric.magnitude(value[1]))
+
+
+def same_region(relation: Relation, region: Region) -> Outcome:
+    """Whether an inequality in one unknown holds just in the region: tried at, near and between the ends."""
+    names = tree.symbols(relation.left) | tree.symbols(relation.right)
+    if len(names) != 1 or not regions.known(region):
+        return Outcome.UNKNOWN
+    name = next(iter(names))
+    tried = 0
+    for point, inside in _samples(region):
+        held = _holds(relation, name, point)
+        if held is None:
+            continue
+        if held != inside:
+            return Outcome.DIFFERENT
+        tried += 1
+    return Outcome.NUMERIC if tried >= 8 else Outcome.UNKNOWN
+
+
+def _samples(region: Region) -> list[tuple[Node, bool]]:
+    ends = [end for piece in region.pieces for end in (piece.low, piece.high) if not regions.infinite_sign(end)]
+    points: list[Node] = list(ends)
+    for end in ends:
+        for step in (Fraction(1, 10**9), Fraction(1, 97), Fraction(13, 11), Fraction(1009, 7)):
+            points += [Node("add", (end, tree.number(step))), Node("add", (end, tree.number(-step)))]
+    points += [tree.number(Fraction(value, 7)) for value in (-7001, -501, -23, -5, 0, 4, 19, 333, 9002)]
+    return [(point, inside(region, point)) for point in points[:200]]
+
+
+def inside(region: Region, point: Node) -> bool:
+    for piece in region.pieces:
+        low, high = regions.order(piece.low, point), regions.order(point, piece.high)
+        if (low < 0 or (low == 0 and piece.low_closed)) and (high < 0 or (high == 0 and piece.high_closed)):
+            return True
+    return False
+
+
+def _holds(relation: Relation, name: str, point: Node) -> bool | None:
+    try:
+        value = numeric.evaluate(replace(difference(relation), name, point), {}, _PRECISION)
+    except (Undefined, TooComplex):
+        return None
+    if not numeric.real(value):
+        return None
+    # zero up to rounding
+    sign = 0 if numeric.magnitude(value[0]) < -150 else libmp.mpf_sign(value[0])
+    return {"<": sign < 0, ">": sign > 0, r"\le": sign <= 0, r"\ge": sign >= 0, "=": sign == 0, r"\ne": sign != 0}[
+        relation.op
+    ]

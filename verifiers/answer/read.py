@@ -1,0 +1,167 @@
+"""Text of an answer to its typed readings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+
+from verifiers.answer import calendar, tree, wordlists
+from verifiers.answer.kinds import Answer, Based, Scalar, Text, Word
+from verifiers.answer.structure import structure
+from verifiers.answer.tokens import Token, tokenise, without_doubled_braces
+from verifiers.answer.tree import TooComplex, Unreadable
+from verifiers.normalise import plain, unfence
+
+_WORDY = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{2,}|[\u3400-\u9fff]")
+_COMMAND_TEXT = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mbox|textrm|operatorname|emph|boxed)\b\s?")
+_COMMAND = re.compile(r"\\(?:[A-Za-z]+|.)")
+_CHOICE = re.compile(
+    r"\s*(?:option|choice|选项)?\s*[\[(]?\s*([A-Z])\s*(?:[\])]\s*[.:]?|[.:](?=\s|$)|$)\s*(.*)", re.S | re.I
+)
+_LETTERS = re.compile(r"\s*[\[(]?\s*[A-J]\s*[\])]?(?:\s*(?:,|and|&|;)\s*[\[(]?\s*[A-J]\s*[\])]?)+\s*")
+_DATE_MARKS = re.compile(r"\d\s?[-/年:.点时]\s?\d|[A-Za-z]{3}|[年月点时]")
+_LAST_LETTER = "J"
+_FILLERS = frozenset("on at in it is the a an day of falls was be will".split())
+MAX_WORDS = 400
+
+
+def textual(text: str) -> str:
+    """The text without LaTeX: text commands give their content, other commands a space."""
+    return _COMMAND.sub(" ", _COMMAND_TEXT.sub(" ", text)).replace("{", " ").replace("}", " ").replace("$", " ")
+
+
+def prepared(text: str) -> str:
+    """The plain form that is tokenised."""
+    text = without_doubled_braces(unfence(plain(text)))
+    if text.startswith("$") and text.count("$") == 1:
+        text = "\\" + text
+    return text
+
+
+def readings(text: str) -> tuple[Answer, ...]:
+    """Every way to read an answer, the likeliest first; empty for empty text. Raises TooComplex."""
+    text = prepared(text)
+    if not text:
+        return ()
+    found: list[Answer] = []
+    wordy = bool(_WORDY.search(text))
+    if wordy:
+        found.extend(_closed(text))
+    else:
+        letter = _letter(text)
+        if letter is not None:
+            found.append(letter)
+    for answer in _structured(text):
+        if answer not in found:
+            found.append(answer)
+    if not wordy and ":" in text:
+        found.extend(Word("time", value) for value in calendar.times(textual(text)))
+    if not wordy and not found[1:] and text.count("-") + text.count("/") == 2:
+        found.extend(Word("date", value) for value in calendar.dates(text))
+    if wordy or not found:
+        words = wordlists.words_of(textual(text))
+        if words and len(words) <= MAX_WORDS:
+            found.append(Text(words))
+    return tuple(found)
+
+
+gold_readings = lru_cache(maxsize=8192)(readings)
+"""A gold is read once; responses are not cached."""
+
+
+def _structured(text: str) -> Iterator[Answer]:
+    """Mathematics, with thousands separators and with commas that separate, with and without tight units."""
+    seen: list[list[Token]] = []
+    for group_commas in (True, False):
+        try:
+            tokens = tokenise(text, group_commas=group_commas)
+        except Unreadable:
+            return
+        if tokens in seen:
+            continue
+        seen.append(tokens)
+        for tight_units in (False, True) if _tight_unit(tokens) else (False,):
+            try:
+                yield structure(tokens, tight_units=tight_units)
+            except Unreadable:
+                continue
+        if "," not in text:
+            return
+
+
+def _tight_unit(tokens: list[Token]) -> bool:
+    """5m, 20g: a letter glued to a number may be a unit."""
+    if len(tokens) < 2:
+        return False
+    last = tokens[-1]
+    return last.kind == "letter" and last.value in "mgshLlNJWVKA" and not last.spaced
+
+
+def _letter(text: str) -> Word | None:
+    bare = textual(text).strip()
+    if _LETTERS.fullmatch(bare):
+        return Word("letters", "".join(sorted(set(re.findall(r"[A-J]", bare)))))
+    match = _CHOICE.fullmatch(bare)
+    if match is None or not match.group(1).isupper() or match.group(1) > _LAST_LETTER:
+        return None
+    return Word("letter", match.group(1)) if not match.group(2) else None
+
+
+def _closed(text: str) -> list[Answer]:
+    """Closed classes of words that make up the whole answer."""
+    bare = textual(text)
+    words = wordlists.words_of(bare)
+    if len(words) > MAX_WORDS or not words:
+        return []
+    found: list[Answer] = []
+    if _LETTERS.fullmatch(bare):
+        found.append(Word("letters", "".join(sorted(set(re.findall(r"\b[A-J]\b", bare))))))
+    closed = wordlists.closed_class(words)
+    if closed is not None:
+        found.append(Word(*closed))
+    sign = wordlists.infinite(words)
+    if sign and not any(letter.isdigit() for letter in bare):
+        infinity = tree.constant("inf")
+        found.append(Scalar(infinity if sign > 0 else tree.Node("neg", (infinity,))))
+    if len(words) <= 2 and any(word in wordlists.TRUE or word in wordlists.FALSE for word in words):
+        value = wordlists.truth(words)
+        found.extend([Word("truth", value)] if value else [])
+    number = wordlists.cardinal(words)
+    if number is None:
+        number = wordlists.ordinal(words) if len(words) <= 2 else None
+    if number is None and len(words) == 1:
+        number = wordlists.han(words[0])
+    if number is not None:
+        found.append(Scalar(tree.number(number.numerator if number.denominator == 1 else number)))
+    found.extend(_moments(bare, words))
+    return found
+
+
+def _moments(bare: str, words: tuple[str, ...]) -> list[Answer]:
+    if not _DATE_MARKS.search(bare) or len(words) > 12:
+        return []
+    content = [word for word in words if word not in _FILLERS]
+    found: list[Answer] = []
+    finders: tuple[tuple[str, Callable[[str], frozenset[str]]], ...] = (
+        ("date", calendar.dates),
+        ("time", calendar.times),
+        ("weekday", calendar.weekdays),
+        ("month", calendar.months),
+    )
+    for kind, finder in finders:
+        values = finder(bare)
+        if len(values) == 1 and (kind in ("date", "time") or len(content) == 1):
+            found.extend(Word(kind, value) for value in values)
+    return found
+
+
+def based(text: str, base: int) -> Based | None:
+    """Digits without a written base, read towards a gold that has one."""
+    digits = textual(text).strip().replace(" ", "").upper().removeprefix("0X").removesuffix("H" if base == 16 else "\0")
+    if not digits or not digits.isalnum() or not digits.isascii():
+        return None
+    return Based(digits.lstrip("0") or "0", 0)
+
+
+__all__ = ["TooComplex", "based", "gold_readings", "prepared", "readings", "textual"]

@@ -1,0 +1,213 @@
+"""One number or expression with its unit; numbers in a base; ratios; matrices."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from verifiers.answer import tree, units
+from verifiers.answer.kinds import Answer, Based, Matrix, Ratio, Scalar
+from verifiers.answer.parser import parse
+from verifiers.answer.slices import Tokens, enclosed, is_mark, split
+from verifiers.answer.tokens import Token, closing_places
+from verifiers.answer.tree import Node, Unreadable
+from verifiers.answer.units import DEGREE, PERCENT, Unit
+
+_CURRENCY = frozenset(
+    ("dollar", "$", "£", "€", "¥", r"\pounds", r"\euro", "usd", "eur", "gbp", "rmb", "cny", "rs", "us")
+)
+_BASE_WORDS = {"two": 2, "three": 3, "five": 5, "seven": 7, "eight": 8, "ten": 10, "twelve": 12, "sixteen": 16, "hex": 16,
+               "bin": 2, "oct": 8, "dec": 10}  # fmt: skip
+_MATRICES = re.compile(r"\\begin\{(?:[pbBvV]?matrix|smallmatrix|array|psmallmatrix|bsmallmatrix|tabular)\}")
+_DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_UNIT_LETTERS = frozenset("mgshLlNJWVKAFCtd")
+_NOT_UNITS = frozenset("sqrt pi infty infinity inf oo sin cos tan log ln cot sec csc arctan arcsin arccos max min gcd lcm "
+                       "lim choose mod exp det C".split())  # fmt: skip
+
+
+def scalar(tokens: Tokens, *, tight_units: bool = False) -> Scalar:
+    """Raises Unreadable."""
+    money, tokens = _currency(tokens)
+    place = _unit_start(tokens, tight_units)
+    unit, head = money, list(tokens)
+    if place is not None:
+        written = units.read_unit(tokens[place:])
+        scale, rest = (1, None) if written is not None and not written.counted else _multiplied(tokens[place:])
+        if scale > 1:
+            node = Node("mul", (parse(list(tokens[:place])), tree.number(scale)))
+            return Scalar(node, rest or money)
+        if written is not None:
+            unit, head = money or written, list(tokens[:place])
+    return _with_marks(parse(head), unit, _significant(head))
+
+
+def _currency(tokens: Tokens) -> tuple[Unit | None, Tokens]:
+    place = 1 if len(tokens) > 1 and tokens[0].value in "-+" else 0
+    first = tokens[place]
+    if len(tokens) > place + 1 and first.value.lower() in _CURRENCY and first.kind != "num":
+        rest = [*tokens[:place], *tokens[place + 1 :]]
+        if first.value.lower() == "us":
+            return units.lookup("usd"), rest[1:] if rest[0].value in ("dollar", "$") else rest
+        return units.lookup({r"\pounds": "£", r"\euro": "€"}.get(first.value, first.value)), rest
+    return None, tokens
+
+
+def _unit_start(tokens: Tokens, tight_units: bool) -> int | None:
+    """Index of the first token from which on everything can be a unit."""
+    depth = 0
+    for place, token in enumerate(tokens):
+        depth += (token.kind == "open") - (token.kind == "close")
+        if place and not depth and _may_be_unit(tokens, place, tight_units) and _unit_like(tokens[place:]):
+            return place
+    return None
+
+
+def _may_be_unit(tokens: Tokens, place: int, tight_units: bool) -> bool:
+    token, before = tokens[place], tokens[place - 1]
+    if before.kind == "op" and before.value not in "!'%":
+        return False
+    if token.kind in ("word", "text"):
+        return token.value not in _NOT_UNITS
+    if token.value == "^" and place + 3 < len(tokens):
+        # 20^{\circ} C
+        return tokens[place + 1].value in ("{", r"\circ") and tokens[-1].value.lower() in (
+            "c",
+            "f",
+            "celsius",
+            "fahrenheit",
+        )
+    if token.kind == "letter" and token.value in _UNIT_LETTERS:
+        return (token.spaced or tight_units) and before.kind in ("num", "close")
+    return token.kind == "letter" and not token.value.isascii()
+
+
+def _unit_like(tokens: Tokens) -> bool:
+    return (
+        all(
+            token.kind in ("word", "text", "letter", "num", "open", "close")
+            or token.value in ("^", "/", r"\cdot", "*", "-", r"\circ", r"\times", "'")
+            for token in tokens
+        )
+        and units.read_unit(tokens) is not None
+        or _multiplied(tokens)[0] > 1
+    )
+
+
+def _multiplied(tokens: Tokens) -> tuple[int, Unit | None]:
+    """million dollars -> (1000000, dollars)"""
+    if not tokens:
+        return 1, None
+    words = tokens[0].value.split()
+    scale = units.multiplier(words[0]) if words and tokens[0].kind in ("word", "text", "letter") else 0
+    if scale < 2:
+        return 1, None
+    rest = [tokens[0]._replace(value=" ".join(words[1:])), *tokens[1:]] if len(words) > 1 else tokens[1:]
+    return scale, units.read_unit(rest) if rest else None
+
+
+def _with_marks(node: Node, unit: Unit | None, digits: int) -> Scalar:
+    """A percent or degree mark on the whole is a unit."""
+    sign, inner = (True, node.args[0]) if node.op == "neg" else (False, node)
+    for op, mark in (("percent", PERCENT), ("degree", DEGREE)):
+        if inner.op == op:
+            value = inner.args[0]
+            return Scalar(Node("neg", (value,)) if sign else value, unit or mark, digits)
+    return Scalar(node, unit, digits)
+
+
+def _significant(tokens: Sequence[Token]) -> int:
+    """Significant digits of a lone decimal literal, 0 otherwise."""
+    numbers = [token.value for token in tokens if token.kind == "num"]
+    if len(numbers) != 1 or len(tokens) > 2 or "." not in numbers[0]:
+        return 0
+    return len(numbers[0].split("e")[0].split("E")[0].replace(".", "").lstrip("0"))
+
+
+# ---- bases ---------------------------------------------------------------------------------------------------------
+
+
+def based(tokens: Tokens) -> Based | None:
+    """1011_2, (1011)_{2}, 2A_{16}, 1011_{two}, 0x2A."""
+    if len(tokens) == 1 and tokens[0].kind == "hex":
+        return Based(tokens[0].value.lstrip("0") or "0", 16)
+    place = next((place for place, token in enumerate(tokens) if is_mark(token, "_")), None)
+    if place is None or place == 0:
+        return None
+    base = _base(tokens[place + 1 :])
+    head = tokens[1 : place - 1] if enclosed(tokens[:place]) else tokens[:place]
+    digits = "".join(token.value for token in head).upper()
+    if base is None or not head or not digits.isalnum() or not digits.isascii():
+        return None
+    starts_like_number = head[0].kind in ("num", "hex") or (base > 10 and len(digits) > 1)
+    if not starts_like_number or any(_DIGITS.index(digit) >= base for digit in digits):
+        return None
+    return Based(digits.lstrip("0") or "0", base)
+
+
+def _base(tokens: Tokens) -> int | None:
+    inner = tokens[1:-1] if enclosed(tokens) else tokens
+    if len(inner) != 1:
+        return None
+    text = inner[0].value.lower()
+    value = int(text) if text.isdigit() and len(text) < 3 else _BASE_WORDS.get(text, 0)
+    return value if 2 <= value <= 36 else None
+
+
+# ---- ratios --------------------------------------------------------------------------------------------------------
+
+
+def ratio(tokens: Tokens) -> Ratio | None:
+    """3:4, 3 to 4, 1:2:3 of expressions."""
+    parts, marks = split(
+        tokens, lambda token: is_mark(token, ":") or (token.value == "to" and token.kind in ("word", "text"))
+    )
+    if not marks or not all(parts):
+        return None
+    return Ratio(tuple(scalar(part).node for part in parts))
+
+
+# ---- matrices ------------------------------------------------------------------------------------------------------
+
+
+def matrix(tokens: Tokens) -> Answer | None:
+    """A matrix environment, perhaps with a scalar factor before it; a vmatrix is its determinant."""
+    place = next((place for place, token in enumerate(tokens) if _MATRICES.fullmatch(token.value)), None)
+    if place is None:
+        return None
+    closing = closing_places(list(tokens))
+    if any(token.kind == "open" for token in tokens[:place]) and closing.get(0, 0) > place:
+        return None
+    if closing[place] != len(tokens) - 1:
+        return None
+    rows = _rows(tokens[place + 1 : -1])
+    if tokens[place].value in (r"\begin{vmatrix}",):
+        return Scalar(_determinant(rows))
+    head = list(tokens[:place])
+    while head and head[-1].value in (r"\cdot", "*", r"\times"):
+        head.pop()
+    if head:
+        factor = parse(head)
+        rows = tuple(tuple(Node("mul", (factor, entry)) for entry in row) for row in rows)
+    return Matrix(rows)
+
+
+def _rows(tokens: Tokens) -> tuple[tuple[Node, ...], ...]:
+    lines, _ = split(tokens, lambda token: token.value in ("\\\\", r"\cr", r"\newline") and token.kind == "command")
+    rows = [split(line, lambda token: is_mark(token, "&"))[0] for line in lines if line and line[0].value != r"\hline"]
+    if not rows or any(len(row) != len(rows[0]) for row in rows) or len(rows) * len(rows[0]) > 400:
+        raise Unreadable("rows of a matrix")
+    return tuple(tuple(scalar(cell).node for cell in row) for row in rows)
+
+
+def _determinant(rows: tuple[tuple[Node, ...], ...]) -> Node:
+    size = len(rows)
+    if size != len(rows[0]) or size > 5:
+        raise Unreadable("determinant")
+    if size == 1:
+        return rows[0][0]
+    terms: list[Node] = []
+    for column, entry in enumerate(rows[0]):
+        minor = tuple(row[:column] + row[column + 1 :] for row in rows[1:])
+        term = Node("mul", (entry, _determinant(minor)))
+        terms.append(Node("neg", (term,)) if column % 2 else term)
+    return Node("add", tuple(terms))

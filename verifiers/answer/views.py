@@ -1,0 +1,93 @@
+"""What in a line around an answer may be the answer: the whole line, its end after a verb, its only formula or number."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from verifiers.answer import calendar, wordlists
+from verifiers.answer.read import prepared, textual
+
+_VERB = re.compile(
+    r"(?:(?<![A-Za-z\\])(?:is|are|was|were|be|equals?|gives?|get|gets|got|obtain(?:ed|s)?|yields?|becomes?|total(?:s|ing)?|"
+    r"costs?|has|have|had|needs?|takes?|makes?|earns?|paid|pays?|spen[dt]s?|leaves?)(?![A-Za-z])|[是为得])\s*[:：]?\s*"
+)
+_ASIDE = re.compile(
+    r",?\s+(?:because|since|which|so|as|where|when|in total|altogether|in all|per se|each)\b|, (?=[a-z])|[.!?]\s|:\s"
+)
+_FORMULA = re.compile(r"\$\$?([^$\n]{1,600})\$\$?|\\\((.{1,600}?)\\\)|\\\[(.{1,600}?)\\\]", re.S)
+_NUMBER = re.compile(r"(?<![\w.\\^_{,])-?\$?\d[\d,]*(?:\.\d+)?(?:/\d+)?%?(?![\w^}])")
+_LEADING = re.compile(
+    r"^(?:so|thus|hence|therefore|then|and|that|the (?:final )?answer|answer|a|an|the|exactly|only|just|about)\b[\s,:]*",
+    re.I,
+)
+_LETTERS = re.compile(r"[A-Za-z\u3400-\u9fff]{2,}")
+
+
+def views(text: str, *, sentence: bool) -> Iterator[str]:
+    """Likeliest first. `sentence`: the text may be a sentence around the answer (it was not in a box)."""
+    yield text
+    if not _LETTERS.search(text):
+        return
+    last = _last_sentence(text) if sentence else text
+    if last != text:
+        yield last
+    end = None
+    for match in _VERB.finditer(last):
+        end = match.end()
+    if end is not None and last[end:].strip():
+        tail = _LEADING.sub("", last[end:].strip())
+        yield tail
+        yield _ASIDE.split(tail, maxsplit=1)[0]
+    elif sentence:
+        yield _ASIDE.split(_LEADING.sub("", last), maxsplit=1)[0]
+    if not sentence:
+        return
+    formulas = [next(filter(None, match.groups())) for match in _FORMULA.finditer(last)]
+    if formulas:
+        yield formulas[-1]
+    numbers = set(_NUMBER.findall(last))
+    if len(numbers) == 1 and not formulas:
+        yield numbers.pop()
+
+
+def _last_sentence(text: str) -> str:
+    parts = re.split(r"(?<=[^\s.\d][.!])\s+(?=[A-Z\"'(])|(?<=\d[.!])\s+(?=[A-Z\"'(])", text)
+    while len(parts) > 1 and not re.search(r"\d|\\|[A-Z]\b", parts[-1]) and len(parts[-1]) < 60:
+        parts.pop()
+    return parts[-1] if parts else text
+
+
+def _truths(text: str) -> frozenset[str]:
+    value = wordlists.truth(wordlists.words_of(text))
+    return frozenset((value,) if value else ())
+
+
+_NO_SOLUTION = re.compile(
+    r"\bno\b(?:\s\w+){0,4}\s(?:solutions?|roots?|values?|numbers?|integers?|answers?|such\b|pairs?|functions?)|\bnone\b|empty set|无解|没有"
+)
+_NOT_DEFINED = re.compile(
+    r"(?:does|do)(?:\snot|n't) exist|undefined|not defined|\bdne\b|\bdiverges\b|不存在|non-?existent"
+)
+
+
+def _phrases(pattern: re.Pattern[str], value: str) -> Callable[[str], frozenset[str]]:
+    return lambda text: frozenset(("",) if pattern.search(text.lower()) else ())
+
+
+FINDERS: dict[str, Callable[[str], frozenset[str]]] = {
+    "truth": _truths,
+    "weekday": calendar.weekdays,
+    "month": calendar.months,
+    "date": calendar.dates,
+    "time": calendar.times,
+    "nothing": _phrases(_NO_SOLUTION, ""),
+    "undefined": _phrases(_NOT_DEFINED, ""),
+}
+MAX_SENTENCE = 300
+
+
+def mentions(kind: str, text: str) -> frozenset[str]:
+    """Every value of a closed class of words that a short text mentions."""
+    bare = textual(prepared(text))
+    return FINDERS[kind](bare) if kind in FINDERS and len(bare) <= MAX_SENTENCE else frozenset()
