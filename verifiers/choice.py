@@ -11,16 +11,16 @@ from verifiers.normalise import plain
 from verifiers.verdict import Verdict, correct, incorrect, undecided
 
 _GOLD = re.compile(r"[\s\[(]*([A-Z])[\s\])]*[.:)]?(?:\s.*)?", re.S)
-_GOLD_LETTERS = re.compile(r"[\s\[(]*[A-J][\s\])]*(?:(?:,|and|&|;|\s)[\s\[(]*[A-J][\s\])]*)+")
+_GOLD_LETTERS = re.compile(r"[\s\[(]*[A-J][\s\])]*(?:(?:,|and|or|/|&|;)[\s\[(]*[A-J][\s\])]*)+")
 _ALONE = re.compile(
     r"\W*(?:(?:option|choice|answer|选项|选|答案)[\s:：]*(?:is\s)?)?[\W_]*([A-Ja-j])\s*(?:[\])}*.,:：]+(?=\s|$|[^\w])|$|\s+(?=[^\s*/+^=<>-]))(.*)",
     re.S | re.I,
 )
 _LETTER = re.compile(r"(?<![\w'])([A-J])(?![\w'+*^_=]|\s*[=<>^*+])")
 _MARKED = re.compile(
-    r"(?:answers?|options?|choices?|choose|chose|select(?:ed)?|pick(?:ed)?|go with|correct(?: one)?|答案|选项?|it|this)"
+    r"(?i:answers?|options?|choices?|choose|chose|select(?:ed)?|pick(?:ed)?|go with|correct(?: one)?|答案|选项?|it|this)"
     r"(?:\s+(?:is|are|was|would be|should be|must be|here is)|\s*[:：=]|是|为|：)?[\s*_:：(\[{\\$\"']{0,10}"
-    r"(?:text(?:bf)?\s?\{\s?)?(?:option|choice|answer|letter)?[\s(\[{*]{0,4}(?P<letter>[A-J])(?![\w'])(?!\s+[a-z])",
+    r"(?:text(?:bf)?\s?\{\s?)?(?i:option|choice|answer|letter)?[\s(\[{*]{0,4}(?P<letter>[A-J])(?![\w'])(?!\s+[a-z])",
 )
 _MARKED_LOOSE = re.compile(
     r"(?i:answer|choice|choose|option)(?i:\s+(?:is|are|to choose is))?[\s*:：(]{1,6}(?P<letter>[A-J])(?![\w'])(?P<more>\s+[a-z]+)?"
@@ -28,6 +28,7 @@ _MARKED_LOOSE = re.compile(
 _BEFORE = re.compile(
     r"\(?(?P<letter>[A-J])\)?\s+(?:is|seems|must be)\s+(?:the\s+)?(?:correct|right|valid|true|best|answer|only)"
 )
+_FORMULA = re.compile(r"\W*\\(?!text|math(?:rm|bf|sf)|bf\b|boxed)[A-Za-z]")
 _NEXT = re.compile(r"\s*(?:/|,|or|and|&|、|或|和)\s*[\[(]?\s*([A-J])(?![\w'])")
 
 
@@ -52,7 +53,7 @@ def chosen(response: str) -> tuple[str, str] | None:
     text = tagged if tagged is not None else text
     box = extract.boxed(text)
     if box is not None and box.text is not None:
-        letters = _alone(textual(box.text))
+        letters = _alone(textual(box.text)) if not _FORMULA.match(box.text) else None
         if letters:
             return letters, box.text
     marked = _last_marked(text)
@@ -65,8 +66,9 @@ def chosen(response: str) -> tuple[str, str] | None:
 
 def _alone(text: str) -> str | None:
     """The letters of a short text that is nothing but a choice, perhaps with its value after it."""
-    if gold_letters(text) and len(gold_letters(text) or "") > 1:
-        return gold_letters(text)
+    several = gold_letters(text)
+    if several and len(several) > 1:
+        return several
     match = _ALONE.fullmatch(text.strip())
     if match is None:
         return None

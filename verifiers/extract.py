@@ -33,6 +33,8 @@ _MARKER = re.compile(
     re.I | re.M,
 )
 _SENTENCE_END = re.compile(r"(?<=[^\s.])[.!](?=\s+(?:[A-Z\"'(I]|$))|[。！](?=.)|(?<=[^\s.])\.(?=\s*$)", re.S)
+_TEMPLATE = re.compile(r"\$\{|\{\{|<%|#\{|\{%")
+"""A template expression that nobody has filled in."""
 _EMPTY_LINE = re.compile(r"^[\s*_`#:.\-]*$")
 
 
@@ -175,6 +177,8 @@ def _in_text(text: str, source: str) -> Answer:
     if not lines:
         return _none("no-answer", source)
     joined = _display(lines)
+    if _TEMPLATE.match(joined):
+        return _none("no-answer", source)
     if len(joined) > MAX_ANSWER:
         return _none("no-answer", "line")
     return Answer(text=joined, source=source if source == "tag" else "line" if len(lines) > 1 else "whole")

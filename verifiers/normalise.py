@@ -74,8 +74,7 @@ def plain(text: str) -> str:
     return text
 
 
-_MARKDOWN = re.compile(r"\*\*|__|`")
-_TRAILING = re.compile(r"(?:\\\\|[\s.。])+$")
+_MARKDOWN = re.compile(r"(?<![\d)])\*\*|\*\*(?![\d(])|__|`")
 _HASHES = re.compile(r"^\s*#{2,}\s*")
 
 
@@ -93,14 +92,27 @@ def unfence(text: str) -> str:
             if closing in inner and opening != r"\[":
                 break
             text = inner.strip()
-    return _TRAILING.sub("", text)
+    return _without_stop(text)
+
+
+def _without_stop(text: str) -> str:
+    while True:
+        shorter = text.rstrip(" \t\n.。") if not text.endswith(r"\right.") else text
+        shorter = shorter[:-2] if shorter.endswith("\\\\") else shorter
+        if shorter == text:
+            return text
+        text = shorter
+
+
+_BETWEEN_DIGITS = re.compile(r"(?<!\d)\s+|\s+(?!\d)")
+_THIN_SPACES = re.compile(r"\\[,;:! ]|~")
 
 
 def key(text: str) -> str:
     """A form for the equality of strings: plain, no spaces, no LaTeX spacing, sizes or styles; case kept."""
     text = plain(text)
-    for old in (r"\left", r"\right", r"\displaystyle", r"\dfrac", r"\tfrac", r"\cfrac", r"\!", r"\,", r"\;", r"\:", r"\ ",
-                "$", "~"):  # fmt: skip
+    text = _THIN_SPACES.sub(" ", text)
+    for old in (r"\left", r"\right", r"\displaystyle", r"\dfrac", r"\tfrac", r"\cfrac", "$"):
         if old in text:
             text = text.replace(old, r"\frac" if old.endswith("frac") else "")
-    return "".join(text.split())
+    return _BETWEEN_DIGITS.sub("", text.strip())

@@ -68,6 +68,8 @@ def _directed(left: Answer, right: Answer) -> Outcome | None:
             return _bag(left, right)
         case Region(), (Region() | Ordered() | Word()):
             return _regions(left, right)
+        case Ordered(), Word():
+            return _same_pieces(regions.interval(left), region_of(right))
         case Ordered(), Ordered():
             return _ordered(left, right)
         case Matrix(), (Matrix() | Ordered()):
@@ -193,7 +195,7 @@ def _both_named(left: Named, right: Named) -> Outcome:
         if isinstance(right.value, Scalar) and _skeleton(left) == _skeleton(right):
             node = rename(right.value.node, right.parameters[0], left.parameters[0])
             return same(left.value, Scalar(node, right.value.unit, right.value.digits))
-    if left.name == right.name or not (_single(left) and _single(right)):
+    if left.name == right.name or _label(left) or _label(right):
         outcome = same(left.value, right.value)
     else:
         outcome = Outcome.DIFFERENT
@@ -202,9 +204,9 @@ def _both_named(left: Named, right: Named) -> Outcome:
     return outcome
 
 
-def _single(named: Named) -> bool:
-    """A variable of one letter: x = 5 is not y = 5, while words and point names are labels."""
-    return len(named.name) == 1
+def _label(named: Named) -> bool:
+    """x = 5 is not y = 5, but "area = 5" and "S = 5" may name one thing."""
+    return len(named.name) > 3 and named.name.replace(" ", "").isalpha() and named.name.islower()
 
 
 def _skeleton(named: Named) -> str:

@@ -20,6 +20,12 @@ ALIASES = {
 }  # fmt: skip
 SEVERAL_ARGUMENTS = frozenset(("gcd", "lcm", "max", "min"))
 
+PROSE = frozenset(
+    "the is and for not are you we it of to in so if as at by no or all any but has had was its an be do can may our let "
+    "how who why one two six ten yes per via out use get got".split()
+)
+"""Short words that are never products of variables."""
+
 CONSTANTS = {
     r"\pi": "pi", "pi": "pi", r"\infty": "inf", "infinity": "inf", "inf": "inf", "oo": "inf", "infty": "inf",
     "e": "e", "i": "i",

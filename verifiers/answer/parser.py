@@ -244,9 +244,12 @@ class _Parser:
             return self.numeral()
         if token.kind == "open":
             return self.group()
-        if token.kind in ("letter", "text"):
+        if token.kind == "letter":
             self.take()
             return self.name(token.value)
+        if token.kind == "text":
+            self.take()
+            return self.roman(token.value)
         if token.kind == "word":
             self.take()
             return self.word(token.value)
@@ -337,6 +340,15 @@ class _Parser:
         self.at += 3
         return tree.number(Fraction(int(str(whole.value)) * int(bottom.value) + int(top.value), int(bottom.value)))
 
+    def roman(self, value: str) -> Node:
+        """Upright text: a function, a constant, a name of one letter or a few; prose is no mathematics."""
+        known = grammar.ALIASES.get(value, value)
+        if known in grammar.FUNCTIONS or value in grammar.CONSTANTS:
+            return self.word(value)
+        if " " in value or (value.isascii() and len(value) > 3 and value.islower()) or value.lower() in grammar.PROSE:
+            raise Unreadable(f"prose: {value}")
+        return self.name(value)
+
     def word(self, value: str) -> Node:
         lowered = value.lower()
         known = grammar.ALIASES.get(lowered, lowered)
@@ -346,8 +358,10 @@ class _Parser:
             return tree.constant(grammar.CONSTANTS[lowered])
         if value in grammar.GREEK:
             return self.name("\\" + value)
-        if not value.isascii() or len(value) > 8:
+        if not value.isascii():
             return self.name(value)
+        if not value.isupper() and (lowered in grammar.PROSE or len(value) > 3) or len(value) > 8:
+            raise Unreadable(f"a word of prose: {value}")
         for function in ("sqrt", "sin", "cos", "tan", "ln", "log", "pi"):
             if value.endswith(function):
                 return self.split_word(value[: -len(function)], function)

@@ -11,7 +11,7 @@ from verifiers.answer.kinds import Answer, Based, Scalar, Text, Word
 from verifiers.answer.structure import structure
 from verifiers.answer.tokens import Token, tokenise, without_doubled_braces
 from verifiers.answer.tree import TooComplex, Unreadable
-from verifiers.normalise import plain, unfence
+from verifiers.normalise import key, plain, unfence
 
 _WORDY = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{2,}|[\u3400-\u9fff]")
 _COMMAND_TEXT = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mbox|textrm|operatorname|emph|boxed)\b\s?")
@@ -20,7 +20,7 @@ _CHOICE = re.compile(
     r"\s*(?:option|choice|选项)?\s*[\[(]?\s*([A-Z])\s*(?:[\])]\s*[.:]?|[.:](?=\s|$)|$)\s*(.*)", re.S | re.I
 )
 _LETTERS = re.compile(r"\s*[\[(]?\s*[A-J]\s*[\])]?(?:\s*(?:,|and|&|;)\s*[\[(]?\s*[A-J]\s*[\])]?)+\s*")
-_DATE_MARKS = re.compile(r"\d\s?[-/年:.点时]\s?\d|[A-Za-z]{3}|[年月点时]")
+_DATE_MARKS = re.compile(r"\d\s?[-/年:.点时]\s?\d|[A-Za-z]{3}|[年月点时周]|星期|礼拜")
 _LAST_LETTER = "J"
 _FILLERS = frozenset("on at in it is the a an day of falls was be will".split())
 MAX_WORDS = 400
@@ -31,9 +31,30 @@ def textual(text: str) -> str:
     return _COMMAND.sub(" ", _COMMAND_TEXT.sub(" ", text)).replace("{", " ").replace("}", " ").replace("$", " ")
 
 
+_FRENCH = re.compile(r"([\[\]])([^\[\]()]{1,200}[,;][^\[\]()]{1,200})([\[\]])")
+_ORDINAL = re.compile(
+    r"(?<=\d)\s?\^\s?\{?(?:\\(?:text|mathrm|textrm|textsuperscript)\s?\{)?(st|nd|rd|th)(?![A-Za-z])\}{0,2}"
+)
+_ISO_DATE = re.compile(r"\d{4}\s?-\s?\d{1,2}\s?-\s?\d{1,2}")
+
+
+def _turned(match: re.Match[str]) -> str:
+    """]0, 1[ is (0, 1), [0, 1[ is [0, 1)."""
+    left, inner, right = match.groups()
+    return (
+        match.group()
+        if (left, right) == ("[", "]")
+        else f"{'[' if left == '[' else '('}{inner}{']' if right == ']' else ')'}"
+    )
+
+
 def prepared(text: str) -> str:
     """The plain form that is tokenised."""
     text = without_doubled_braces(unfence(plain(text)))
+    if "[" in text:
+        text = _FRENCH.sub(_turned, text)
+    if "^" in text:
+        text = _ORDINAL.sub(r"\1", text)
     if text.startswith("$") and text.count("$") == 1:
         text = "\\" + text
     return text
@@ -44,10 +65,14 @@ def readings(text: str) -> tuple[Answer, ...]:
     text = prepared(text)
     if not text:
         return ()
+    if _ISO_DATE.fullmatch(text):
+        return tuple(Word("date", value) for value in calendar.dates(text))
     found: list[Answer] = []
     wordy = bool(_WORDY.search(text))
     if wordy:
         found.extend(_closed(text))
+        if any(isinstance(answer, Word) and answer.kind in ("date", "time") for answer in found):
+            return tuple(found)
     else:
         letter = _letter(text)
         if letter is not None:
@@ -59,11 +84,22 @@ def readings(text: str) -> tuple[Answer, ...]:
         found.extend(Word("time", value) for value in calendar.times(textual(text)))
     if not wordy and not found[1:] and text.count("-") + text.count("/") == 2:
         found.extend(Word("date", value) for value in calendar.dates(text))
-    if wordy or not found:
-        words = wordlists.words_of(textual(text))
+    if not found:
+        words = _words(text)
         if words and len(words) <= MAX_WORDS:
             found.append(Text(words))
     return tuple(found)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    """Words of prose; for anything with signs that words would lose, the whole string as one word."""
+    bare = textual(text)
+    if _SIGNS.search(bare) or _COMMAND.search(_COMMAND_TEXT.sub(" ", text)):
+        return (key(text),)
+    return wordlists.words_of(bare)
+
+
+_SIGNS = re.compile(r"[-+*/^_=<>|\\&%!]")
 
 
 gold_readings = lru_cache(maxsize=8192)(readings)
@@ -94,8 +130,11 @@ def _tight_unit(tokens: list[Token]) -> bool:
     """5m, 20g: a letter glued to a number may be a unit."""
     if len(tokens) < 2:
         return False
-    last = tokens[-1]
-    return last.kind == "letter" and last.value in "mgshLlNJWVKA" and not last.spaced
+    place = len(tokens) - 1
+    while place > 1 and (tokens[place].value in ("{", "}", "^", "-") or tokens[place].kind == "num"):
+        place -= 1
+    token, before = tokens[place], tokens[place - 1]
+    return token.kind == "letter" and token.value in "mgshLlNJWVKA" and not token.spaced and before.kind == "num"
 
 
 def _letter(text: str) -> Word | None:

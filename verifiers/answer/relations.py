@@ -231,13 +231,18 @@ def _unknown(left: Node, right: Node) -> Node | None:
     """The bare name on one side while the other is a number, or the only symbol."""
     free = tree.symbols(left) | tree.symbols(right)
     for side, other in ((left, right), (right, left)):
-        if not tree.symbols(other) and _name_like(side):
+        if not tree.symbols(other) and _name_like(side) and not _magnitude(side):
             return side
     for side, other in ((left, right), (right, left)):
         # x > a: one symbol against other symbols
         if side.op == "sym" and str(side.value) not in tree.symbols(other):
             return side
     return tree.symbol(next(iter(free))) if len(free) == 1 else None
+
+
+def _magnitude(node: Node) -> bool:
+    """|x| of a variable is a function of x, |AB| is a name."""
+    return node.op == "abs" and node.args[0].op == "sym" and str(node.args[0].value)[:1].islower()
 
 
 def _absolute(inside: Node, op: str, bound: Node) -> Region | None:

@@ -67,8 +67,8 @@ def _may_be_unit(tokens: Tokens, place: int, tight_units: bool) -> bool:
     if before.kind == "op" and before.value not in "!'%":
         return False
     if token.kind in ("word", "text"):
-        return token.value not in _NOT_UNITS
-    if token.value == "^" and place + 3 < len(tokens):
+        return token.value not in _NOT_UNITS or (place == len(tokens) - 1 and token.value in ("min", "deg"))
+    if token.value == "^" and place + 2 < len(tokens):
         # 20^{\circ} C
         return tokens[place + 1].value in ("{", r"\circ") and tokens[-1].value.lower() in (
             "c",
@@ -163,7 +163,10 @@ def ratio(tokens: Tokens) -> Ratio | None:
     )
     if not marks or not all(parts):
         return None
-    return Ratio(tuple(scalar(part).node for part in parts))
+    found = [scalar(part) for part in parts]
+    if any(part.unit != found[0].unit for part in found):
+        raise Unreadable("a ratio of quantities")
+    return Ratio(tuple(part.node for part in found))
 
 
 # ---- matrices ------------------------------------------------------------------------------------------------------

@@ -75,6 +75,20 @@ def trim(tokens: Tokens) -> list[Token]:
     return _without_note(_without_qualifier(found))
 
 
+def unwrapped(tokens: list[Token]) -> list[Token]:
+    """((3)) -> (3): doubled brackets of one kind, in linear time."""
+    if len(tokens) < 4 or tokens[0].kind != "open" or tokens[1].value != tokens[0].value:
+        return tokens
+    closing = closing_places(tokens)
+    start, end = 0, len(tokens) - 1
+    plain = ("(", ")")
+    while closing.get(start) == end and closing.get(start + 1) == end - 1:
+        if any((tokens[place].value, tokens[closing[place]].value) != plain for place in (start, start + 1)):
+            break
+        start, end = start + 1, end - 1
+    return tokens[start : end + 1]
+
+
 def _without_qualifier(tokens: list[Token]) -> list[Token]:
     depth = 0
     for place, token in enumerate(tokens):

@@ -18,7 +18,7 @@ from verifiers.answer.kinds import (
     Word,
 )
 from verifiers.answer.regions import intersection, region_of, union, without
-from verifiers.answer.slices import Tokens, enclosed, is_mark, semicolon, separates, split, trim
+from verifiers.answer.slices import Tokens, enclosed, is_mark, semicolon, separates, split, trim, unwrapped
 from verifiers.answer.tokens import Token
 from verifiers.answer.tree import MAX_DEPTH, Node, TooComplex, Unreadable
 
@@ -40,7 +40,7 @@ def structure(tokens: Tokens, *, tight_units: bool = False, depth: int = 0) -> A
     """Raises Unreadable when the tokens are no mathematics, TooComplex when a limit is met."""
     if depth > MAX_DEPTH // 4:
         raise TooComplex("too deep")
-    tokens = trim(tokens)
+    tokens = unwrapped(trim(tokens))
     if not tokens:
         raise Unreadable("nothing")
     reader = _Reader(tight_units, depth)
