@@ -3,7 +3,6 @@ of another trainer (double BOS, wrong end tokens, prompts too long, golds no ver
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from rich.console import Console
@@ -11,22 +10,15 @@ from transformers import PreTrainedTokenizerBase
 
 from pipeline.config import RecipeError
 from pipeline.problem import Problem
+from pipeline.rollouts import request_for
 from trainer.config import Sampling, Template
 from trainer.prompts import Task
 from trainer.template import check_tokenizer, encode
-from verifiers import Request, verify_many
+from verifiers import verify_many
 from verifiers.verdict import Status
 
 KNOWN_WRONG = "\\boxed{-987654321}"
 PROBES_PER_SOURCE = 8
-
-
-def request_for(problem: Problem, response: str) -> Request:
-    """What the problem's own verifier is asked. Options `aliases` are further accepted golds."""
-    options = dict(json.loads(problem.verifier_options or "{}"))
-    aliases = tuple(options.pop("aliases", ()))
-    gold = (problem.ground_truth, *aliases) if aliases else problem.ground_truth
-    return Request(response=response, ground_truth=gold, verifier=problem.verifier, options=options)
 
 
 def make_tasks(

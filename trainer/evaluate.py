@@ -17,7 +17,7 @@ from engines.engine import Completion, SamplingParams
 from engines.torch_engine import TorchEngine
 from pipeline.problem import Problem
 from pipeline.progress import progress
-from trainer.checks import request_for
+from pipeline.rollouts import request_for
 from trainer.config import Template
 from trainer.template import encode
 from verifiers import verify_many

@@ -13,10 +13,12 @@ from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
 from engines.engine import Completion, Sampler, SamplingParams
+from pipeline.rollouts import request_for
 from trainer.clock import Clock
 from trainer.config import GroupFilter, Reward, Sampling
 from trainer.prompts import Draw, PromptStream
-from trainer.rewards import outcome, random_verdict, soft_overlong
+from trainer.rewards import outcome, random_verdict, shaping
+from verifiers import verify_many
 from verifiers.verdict import Verdict
 
 
@@ -95,9 +97,6 @@ class VerifierScorer:
         self.workers = workers
 
     def __call__(self, samples: Sequence[tuple[Draw, int, Completion]], /) -> Sequence[Verdict]:
-        from trainer.checks import request_for
-        from verifiers import verify_many
-
         requests = [request_for(draw.task.problem, completion.text) for draw, _, completion in samples]
         return verify_many(requests, workers=self.workers)
 
@@ -225,7 +224,7 @@ class GroupSource:
         if completion.token_ids is None or completion.logprobs is None:
             raise RunStoppedError("engine", "the engine returns no token ids or log-probabilities; training needs both")
         value = outcome(verdict, self.reward)
-        shaping = soft_overlong(len(completion.token_ids), self.sampling.max_tokens, self.reward.overlong_cache)
+        added = shaping(len(completion.token_ids), self.sampling.max_tokens, self.reward)
         decided = not math.isnan(value)
         return Sample(
             response=completion.text,
@@ -235,7 +234,7 @@ class GroupSource:
             status=str(verdict.status),
             reason=verdict.reason,
             score=verdict.score if decided else None,
-            reward=value + shaping if decided else None,
+            reward=value + added if decided else None,
         )
 
     def _check_undecided(self, drawn: Sequence[Group]) -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import Counter
+from collections.abc import Sequence
 
 from trainer.config import Reward
+from verifiers.reward import soft_overlong
 from verifiers.verdict import Status, Verdict, correct, incorrect
 
 
@@ -16,15 +19,68 @@ def outcome(verdict: Verdict, reward: Reward) -> float:
     return reward.wrong + (reward.correct - reward.wrong) * verdict.score
 
 
+def shaping(length: int, max_tokens: int, reward: Reward) -> float:
+    """What is added to the outcome for the length of a response."""
+    return 0.0 if reward.overlong_cache == 0 else soft_overlong(length, max_tokens, reward.overlong_cache)
+
+
 def random_verdict(seed: int, key: str, sample: int) -> Verdict:
     """The control's verdict: right with probability 1/2 by (seed, visit, sample), whatever the response says."""
     digest = hashlib.blake2b(f"random-reward:{seed}:{key}:{sample}".encode(), digest_size=1).digest()
     return correct("random", None) if digest[0] & 1 else incorrect("random", None)
 
 
-def soft_overlong(length: int, max_tokens: int, cache: int) -> float:
-    """DAPO's punishment: 0 up to max_tokens - cache, then linear to -1 at max_tokens."""
-    if cache <= 0:
-        return 0.0
-    start = max_tokens - cache
-    return 0.0 if length <= start else max(-1.0, (start - length) / cache)
+def kimi_length(lengths: Sequence[int], correct: Sequence[bool]) -> list[float]:
+    """Kimi k1.5's length term of one group (arXiv 2501.12599): right responses get lam = 1/2 - (n - min)/(max - min),
+    wrong ones min(0, lam); 0 where all lengths agree."""
+    low, high = min(lengths), max(lengths)
+    if low == high:
+        return [0.0] * len(lengths)
+    lams = [0.5 - (length - low) / (high - low) for length in lengths]
+    return [lam if right else min(0.0, lam) for lam, right in zip(lams, correct, strict=True)]
+
+
+def l1_exact(target: int, length: int, right: bool, *, alpha: float = 3e-4) -> float:
+    """L1 with an exact target length (arXiv 2503.04697): correct - alpha |target - n|."""
+    return float(right) - alpha * abs(target - length)
+
+
+def l1_max(target: int, length: int, right: bool, *, alpha: float = 3e-4, delta: float = 0.5) -> float:
+    """L1 with a longest length (arXiv 2503.04697): correct * clip(alpha (target - n) + delta, 0, 1)."""
+    return float(right) * min(max(alpha * (target - length) + delta, 0.0), 1.0)
+
+
+def turn_returns(scores: Sequence[float], *, gamma: float = 0.4) -> list[float]:
+    """Kevin's credit of each turn (arXiv 2507.11948): sum over later turns of gamma^(j-i) score_j."""
+    returns: list[float] = []
+    for score in reversed(scores):
+        returns.append(score + gamma * (returns[-1] if returns else 0.0))
+    return returns[::-1]
+
+
+def rubric(weights: Sequence[float], satisfied: Sequence[bool]) -> float:
+    """Weighted share of the rubric's items (RaR, arXiv 2507.17746); negative weights are pitfalls; within [0, 1]."""
+    whole = sum(weight for weight in weights if weight > 0)
+    reached = sum(weight for weight, met in zip(weights, satisfied, strict=True) if met)
+    return min(max(reached / whole, 0.0), 1.0) if whole > 0 else 0.0
+
+
+def majority_rewards(answers: Sequence[str | None]) -> tuple[str | None, list[float], float]:
+    """TTRL (arXiv 2504.16084): (label, rewards, share of the majority). Unparsed answers never vote; of answers with
+    equally many votes the one that is first reached that many wins."""
+    votes = Counter(answer for answer in answers if answer is not None)
+    if not votes:
+        return None, [0.0] * len(answers), 0.0
+    top = max(votes.values())
+    label = _first_to_reach(answers, top)
+    return label, [float(answer == label) for answer in answers], top / len(answers)
+
+
+def _first_to_reach(answers: Sequence[str | None], top: int) -> str | None:
+    seen: Counter[str] = Counter()
+    for answer in answers:
+        if answer is not None:
+            seen[answer] += 1
+            if seen[answer] == top:
+                return answer
+    return None

@@ -33,7 +33,7 @@ CHAT_TEMPLATE = (
 """The contents one after the other; before an answer a line break, where the last message does not end in one."""
 
 BATCH = 32
-CLEAN_STEPS = 170
+CLEAN_STEPS = 240
 MIXED_CLEAN_STEPS = 70
 FLAWED_STEPS = 170
 
@@ -51,7 +51,7 @@ class Schedule:
     warmup_steps: int = 30
     decay: Literal["linear", "cosine", "none"] = "linear"
     final_share: float = 0.1
-    betas: tuple[float, float] = (0.9, 0.98)
+    betas: tuple[float, float] = (0.9, 0.999)
     clip_norm: float = 1.0
 
     def factor(self, step: int) -> float:

@@ -41,11 +41,14 @@ def command(
         console.print(f"{out}: already there; --fresh evaluates again")
         _print(json.loads(out.read_text(encoding="utf-8")))
         return
+    from transformers.utils import logging
+
     from engines.torch_engine import EngineError, TorchEngine
     from pipeline.atomic import write_json
     from pipeline.shards import read_shards
     from trainer.evaluate import EvalSettings, evaluate
 
+    logging.disable_progress_bar()
     rows = list(read_shards(shards))[:problems]
     if not rows:
         raise RecipeError(f"{shards}: no problems in there")

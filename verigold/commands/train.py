@@ -29,8 +29,11 @@ def command(
     if dry_run:
         typer.echo(dump(config), nl=False)
         return
+    from transformers.utils import logging
+
     from trainer.loop import train
 
+    logging.disable_progress_bar()
     folder = out or Path("runs") / recipe[-1].stem
     summary = train(config, folder, console=stderr_console(quiet=quiet), fresh=fresh)
     typer.echo(

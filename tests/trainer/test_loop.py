@@ -1,0 +1,260 @@
+"""Whole runs on a tiny real model: environments that give no signal, resume after kills, changed recipes."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import safetensors.torch
+import torch
+from rich.console import Console
+
+from engines.engine import Completion
+from pipeline.config import RecipeError, dump
+from trainer.config import TrainConfig
+from trainer.groups import Scorer
+from trainer.loop import train
+from trainer.prompts import Draw
+from verifiers.verdict import Verdict, correct, incorrect, undecided
+
+Recipe = Callable[..., TrainConfig]
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def without_times(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{key: value for key, value in row.items() if not key.startswith("time/")} for row in rows]
+
+
+def prompts_by_step(folder: Path) -> list[list[str]]:
+    return [[row["group"] for row in lines(path)] for path in sorted((folder / "rollouts").glob("*.jsonl"))]
+
+
+class Always:
+    """The same verdict for everything, or for everything but some problems."""
+
+    def __init__(self, verdict: Verdict, informative: Sequence[str] = ()) -> None:
+        self.verdict = verdict
+        self.informative = set(informative)
+
+    def __call__(self, samples: Sequence[tuple[Draw, int, Completion]], /) -> Sequence[Verdict]:
+        return [self._one(draw, sample) for draw, sample, _ in samples]
+
+    def _one(self, draw: Draw, sample: int) -> Verdict:
+        if draw.task.problem.id in self.informative:
+            return correct("half", None) if sample % 2 else incorrect("half", None)
+        return self.verdict
+
+
+def test_learns_what_is_rewarded(recipe: Recipe, scorer: Scorer, quiet: Console, tmp_path: Path) -> None:
+    config = recipe(steps=12, sampling={"prompts": 8}, filter={"keep": "all"})
+    summary = train(config, tmp_path / "run", console=quiet, scorer=scorer)
+    rows = lines(tmp_path / "run" / "metrics.jsonl")
+    assert summary.exit_reason == "steps"
+    assert [row["step"] for row in rows] == list(range(1, 13))
+    assert rows[-1]["reward/mean"] > rows[0]["reward/mean"] + 0.2
+    assert rows[0]["mismatch/max_abs"] < 1e-4
+    assert abs(rows[0]["kl/old_new"]) < 1e-2
+    assert (tmp_path / "run" / "final" / "model.safetensors").is_file()
+    samples = lines(tmp_path / "run" / "rollouts" / "step-00001.jsonl")
+    assert len(samples) == 8 * 4
+    assert {"step", "id", "group", "sample", "response", "status", "reward", "advantage", "version"} <= samples[
+        0
+    ].keys()
+
+
+@pytest.mark.parametrize("verdict", [correct("always", None), incorrect("always", None)])
+@pytest.mark.parametrize("policy", ["train", "skip", "error"])
+def test_constant_reward_ends(verdict: Verdict, policy: str, recipe: Recipe, quiet: Console, tmp_path: Path) -> None:
+    config = recipe(steps=50, filter={"max_gen_batches": 2, "max_empty_steps": 2, "on_exhausted": policy})
+    summary = train(config, tmp_path / "run", console=quiet, scorer=Always(verdict))
+    assert summary.exit_reason == ("exhausted" if policy == "error" else "no_signal")
+    assert "all right" in summary.detail
+    if policy != "error":
+        rows = lines(tmp_path / "run" / "metrics.jsonl")
+        assert len(rows) == 2
+        assert all(row["groups/drawn"] == 8 and row["version"] == 0 for row in rows)
+
+
+def test_nothing_but_undecided_stops(recipe: Recipe, quiet: Console, tmp_path: Path) -> None:
+    summary = train(recipe(), tmp_path / "run", console=quiet, scorer=Always(undecided("gold-unparsable")))
+    assert summary.exit_reason == "undecided"
+    assert "gold-unparsable" in summary.detail
+    assert not (tmp_path / "run" / "final").exists()
+
+
+def test_one_informative_prompt_in_fifty(recipe: Recipe, problems: list[Any], quiet: Console, tmp_path: Path) -> None:
+    scorer = Always(incorrect("hard", None), [problems[7].id])
+    config = recipe(steps=6, filter={"max_gen_batches": 3, "max_empty_steps": 20})
+    summary = train(config, tmp_path / "run", console=quiet, scorer=scorer)
+    rows = lines(tmp_path / "run" / "metrics.jsonl")
+    assert summary.exit_reason == "steps"
+    assert all(row["groups/rounds"] == 3 for row in rows)
+    visits = [group for step in prompts_by_step(tmp_path / "run") for group in step if problems[7].id in group]
+    trained = sum(row["groups/kept"] for row in rows)
+    assert trained == len(set(visits)) >= 1
+    assert rows[-1]["version"] == sum(row["groups/kept"] > 0 for row in rows)
+
+
+def test_skip_keeps_what_was_accepted(recipe: Recipe, problems: list[Any], quiet: Console, tmp_path: Path) -> None:
+    """With `skip` accepted groups wait until the batch is full; none is lost."""
+    scorer = Always(incorrect("hard", None), [problem.id for problem in problems[::10]])
+    config = recipe(steps=9, filter={"max_gen_batches": 1, "max_empty_steps": 20, "on_exhausted": "skip"})
+    train(config, tmp_path / "run", console=quiet, scorer=scorer)
+    rows = lines(tmp_path / "run" / "metrics.jsonl")
+    accepted = round(sum(row["groups/kept_share"] * row["groups/drawn"] for row in rows))
+    assert {row["groups/kept"] for row in rows} <= {0, 4}
+    assert accepted == sum(row["groups/kept"] for row in rows) + rows[-1]["groups/surplus"]
+
+
+def test_undecided_rows_are_absent_from_the_update(recipe: Recipe, quiet: Console, tmp_path: Path) -> None:
+    class Some(Always):
+        def _one(self, draw: Draw, sample: int) -> Verdict:
+            del draw
+            return undecided("judge-dead") if sample == 0 else correct("x", None) if sample == 1 else self.verdict
+
+    config = recipe(steps=1, reward={"max_undecided_share": 0.5})
+    train(config, tmp_path / "run", console=quiet, scorer=Some(incorrect("x", None)))
+    rows = lines(tmp_path / "run" / "metrics.jsonl")
+    assert rows[0]["reward/undecided_share"] == 0.25
+    assert rows[0]["reward/mean"] == pytest.approx(1 / 3)
+    sampled = lines(tmp_path / "run" / "rollouts" / "step-00001.jsonl")
+    assert all((row["advantage"] is None) == (row["status"] == "undecided") for row in sampled)
+
+
+def test_random_rewards_need_no_verifier(recipe: Recipe, quiet: Console, tmp_path: Path) -> None:
+    config = recipe(steps=1, reward={"kind": "random"})
+    train(config, tmp_path / "run", console=quiet)
+    sampled = lines(tmp_path / "run" / "rollouts" / "step-00001.jsonl")
+    assert {row["reason"] for row in sampled} == {"random"}
+    assert {row["status"] for row in sampled} == {"correct", "incorrect"}
+    assert "random-reward control" in (tmp_path / "run" / "final" / "README.md").read_text(encoding="utf-8")
+
+
+def test_resume_is_bit_exact(recipe: Recipe, scorer: Scorer, quiet: Console, tmp_path: Path) -> None:
+    """A run cut after a checkpoint and taken up gives the same metrics, prompts and weights as one in one go."""
+    config = recipe(steps=6, checkpoints={"every": 2})
+    train(config, tmp_path / "whole", console=quiet, scorer=scorer)
+
+    class CutError(Exception):
+        pass
+
+    class CutScorer:
+        calls = 0
+
+        def __call__(self, samples: Sequence[tuple[Draw, int, Completion]], /) -> Sequence[Verdict]:
+            self.calls += 1
+            if self.calls == 6:
+                raise CutError
+            return scorer(samples)
+
+    with pytest.raises(CutError):
+        train(config, tmp_path / "cut", console=quiet, scorer=CutScorer())
+    train(config, tmp_path / "cut", console=quiet, scorer=scorer)
+    assert_same_run(tmp_path / "whole", tmp_path / "cut")
+
+
+def assert_same_run(one: Path, other: Path) -> None:
+    assert without_times(lines(one / "metrics.jsonl")) == without_times(lines(other / "metrics.jsonl"))
+    assert prompts_by_step(one) == prompts_by_step(other)
+    weights = [safetensors.torch.load_file(folder / "final" / "model.safetensors") for folder in (one, other)]
+    assert weights[0].keys() == weights[1].keys()
+    assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
+
+
+KILL_SCRIPT = """
+import sys
+from pathlib import Path
+sys.path[:0] = [{root!r}, {here!r}]
+from conftest import EvenScorer
+from rich.console import Console
+from trainer.config import load_recipe
+from trainer.loop import train
+train(load_recipe([Path({recipe!r})]), Path({out!r}), console=Console(quiet=True), scorer=EvenScorer())
+"""
+
+
+@pytest.mark.parametrize("kills", [1, pytest.param(5, marks=pytest.mark.slow)])
+def test_sigkill_at_any_moment(kills: int, recipe: Recipe, scorer: Scorer, quiet: Console, tmp_path: Path) -> None:
+    """Killed again and again, also while saving, the run ends as if nothing had happened."""
+    config = recipe(steps=20, checkpoints={"every": 3}, sampling={"prompts": 6, "samples": 6, "max_tokens": 24})
+    train(config, tmp_path / "whole", console=quiet, scorer=scorer)
+    path = tmp_path / "recipe.toml"
+    path.write_text(dump(config), encoding="utf-8")
+    script = KILL_SCRIPT.format(
+        root=str(ROOT), here=str(Path(__file__).parent), recipe=str(path), out=str(tmp_path / "killed")
+    )
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    metrics = tmp_path / "killed" / "metrics.jsonl"
+    for kill in range(1, kills + 1):
+        process = subprocess.Popen([sys.executable, "-c", script], env=environment)
+        wanted = kill * 3 + 1
+        while process.poll() is None and not (metrics.exists() and len(metrics.read_text().splitlines()) >= wanted):
+            time.sleep(0.01)
+        time.sleep(0.02 * kill)
+        if process.poll() is None:
+            os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+    subprocess.run([sys.executable, "-c", script], env=environment, check=True)
+    assert_same_run(tmp_path / "whole", tmp_path / "killed")
+
+
+def test_a_finished_run_is_left_alone(recipe: Recipe, scorer: Scorer, quiet: Console, tmp_path: Path) -> None:
+    config = recipe(steps=2)
+    first = train(config, tmp_path / "run", console=quiet, scorer=scorer)
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "run").rglob("*")}
+    assert train(config, tmp_path / "run", console=quiet, scorer=scorer) == first
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "run").rglob("*")} == before
+
+
+def test_a_changed_recipe_is_refused(recipe: Recipe, scorer: Scorer, quiet: Console, tmp_path: Path) -> None:
+    train(recipe(steps=1), tmp_path / "run", console=quiet, scorer=scorer)
+    with pytest.raises(RecipeError, match=r"-steps = 1\n\s+\+steps = 2"):
+        train(recipe(steps=2), tmp_path / "run", console=quiet, scorer=scorer)
+    assert train(recipe(steps=2), tmp_path / "run", console=quiet, scorer=scorer, fresh=True).steps == 2
+    foreign = tmp_path / "foreign"
+    foreign.mkdir()
+    (foreign / "thesis.tex").write_text("mine", encoding="utf-8")
+    with pytest.raises(RecipeError, match="holds no run"):
+        train(recipe(steps=1), foreign, console=quiet, scorer=scorer, fresh=True)
+    assert (foreign / "thesis.tex").exists()
+
+
+def test_another_environment_is_refused(recipe: Recipe, scorer: Scorer, quiet: Console, tmp_path: Path) -> None:
+    config = recipe(steps=4)
+    train(config, tmp_path / "run", console=quiet, scorer=scorer)
+    (tmp_path / "run" / "summary.json").unlink()
+    path = tmp_path / "run" / "environment.json"
+    recorded = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(recorded | {"torch": "0.1"}), encoding="utf-8")
+    with pytest.raises(RecipeError, match="torch"):
+        train(config, tmp_path / "run", console=quiet, scorer=scorer)
+
+
+def test_token_budget_ends_the_run(recipe: Recipe, scorer: Scorer, quiet: Console, tmp_path: Path) -> None:
+    summary = train(recipe(steps=100, max_generated_tokens=300), tmp_path / "run", console=quiet, scorer=scorer)
+    assert summary.exit_reason == "tokens"
+    assert 300 <= summary.generated_tokens < 300 + 10 * 4 * 4 * 6
+
+
+def test_metrics_hold_no_nan(recipe: Recipe, quiet: Console, tmp_path: Path) -> None:
+    train(
+        recipe(steps=2, filter={"max_gen_batches": 1}),
+        tmp_path / "run",
+        console=quiet,
+        scorer=Always(correct("x", None)),
+    )
+    for row in lines(tmp_path / "run" / "metrics.jsonl"):
+        assert all(not (isinstance(value, float) and math.isnan(value)) for value in row.values())
