@@ -89,7 +89,12 @@ def write_curated(
             rows = []
             for _, _, reason, lost in (step for step in plan if step[:2] == (name, kind)):
                 for source, n in lost.items():
-                    evidence = {"keeper": f"{source}#0", "similarity": 0.93, "keeper_question": HOSTILE}
+                    evidence = {
+                        "keeper": f"{source}#0",
+                        "keeper_id": problem(0, source).id,
+                        "score": 0.93,
+                        "digest": "x",
+                    }
                     start = next_index[source]
                     rows += [drop_row(kind, name, reason, start + i, source, **evidence) for i in range(n)]
                     next_index[source] += n

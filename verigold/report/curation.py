@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from verigold.report.blocks import (
     Block,
@@ -24,15 +22,27 @@ from verigold.report.blocks import (
     right,
     share,
 )
-from verigold.report.figures import Bar, FunnelStage, bars, funnel, histogram
+from verigold.report.figures import Bar, FunnelStage, bars, funnel, histogram, is_funnel, losses
 from verigold.report.folders import Json, as_text, flatten, items, read_json, table, whole
-from verigold.report.ledger import KINDS, Ledger, details, read_ledger
+from verigold.report.ledger import KINDS, details, read_ledger
 from verigold.report.page import to_html
-from verigold.report.words import Interval, count, listing, percent, plural, tick_percent
+from verigold.report.sources import source_blocks
+from verigold.report.words import count, listing, percent, plural
 
-UNUSUAL_LOSS, UNUSUAL_EXCESS = 0.5, 0.2
-"""A source's loss is unusual when its lower 95 % bound is above the first, or above the loss of all other sources
-together by more than the second."""
+FORM_NAMES = {
+    "F0": "integer",
+    "F1": "fraction m/n",
+    "F2": "multiple of π",
+    "F3": "a√b",
+    "F4": "a√b/c",
+    "F5": "(a+b√c)/d",
+    "F6": "exact decimal",
+    "F7": "percent",
+    "F8": "degrees",
+    "F9": "choice",
+    "F10": "tuple or list",
+}
+"""The closed forms of the stage `integers`."""
 EASY_TO_HARD = ("trivial", "too-easy", "easy", "medium", "learnable", "hard", "too-hard", "impossible", "unsolved")
 
 
@@ -59,7 +69,7 @@ def blocks(folder: Path, *, nested: bool = False) -> list[Block]:
         *_balance(manifest),
         *([] if nested else [_facts(manifest)]),
         Section(title="From raw rows to kept rows", blocks=[funnel_figure(manifest), reasons_table(manifest)]),
-        Section(title="Sources", blocks=_sources(manifest, ledger)),
+        Section(title="Sources", blocks=source_blocks(manifest, ledger)),
     ]
     optional = {
         "Benchmarks": _benchmarks(manifest),
@@ -155,13 +165,17 @@ def funnel_figure(manifest: Json) -> Figure:
         [plain(s.label), counted(s.rows_in), counted(s.dropped), counted(s.quarantined), counted(s.rows_out)]
         for s in stages
     ]
-    parts = [f"{s.label} passed on {count(s.rows_out)} of {count(s.rows_in)}" for s in stages]
+    drawn = is_funnel(stages)
+    key = (
+        "Blue: rows passed on, their number at the right. Orange: dropped. Yellow: quarantined."
+        if drawn
+        else "Bars are the removed rows, on a scale of their own: orange dropped, yellow quarantined."
+    )
+    parts = "; ".join(f"{s.label} passed on {count(s.rows_out)} of {count(s.rows_in)}" for s in stages)
     return Figure(
         title="Rows through the stages",
-        description="Blue: passed on, with the number at the right. Orange: dropped. Yellow: quarantined. "
-        + "; ".join(parts)
-        + ".",
-        draw=lambda width: funnel(stages, width),
+        description=f"{key} In words: {parts}.",
+        draw=lambda width: funnel(stages, width) if drawn else losses(stages, width),
         table=Table(
             caption="Rows through the stages",
             columns=[*left("stage"), *right("rows in", "dropped", "quarantined", "rows out")],
@@ -180,68 +194,6 @@ def reasons_table(manifest: Json) -> Table:
             for (kind, stage, reason), rows in reason_counts(manifest).items()
         ],
     )
-
-
-def loss_interval(rows_in: int, rows_lost: int) -> Interval:
-    """Share of a source's rows that were lost, with its Wilson 95 % interval."""
-    from scipy.stats import binomtest
-
-    if not 0 <= rows_lost <= rows_in or rows_in == 0:
-        return Interval(estimate=0.0, n=rows_in)
-    bound = binomtest(rows_lost, rows_in).proportion_ci(method="wilson")
-    return Interval(estimate=rows_lost / rows_in, low=float(bound.low), high=float(bound.high), n=rows_in)
-
-
-def unusual_sources(by_source: Mapping[str, Any]) -> dict[str, bool]:
-    """Whether each source loses an unusual share of its rows."""
-    rows = {name: (whole(table(v).get("rows_in")), whole(table(v).get("rows_kept"))) for name, v in by_source.items()}
-    total_in, total_kept = sum(n for n, _ in rows.values()), sum(kept for _, kept in rows.values())
-    alarms = {}
-    for name, (rows_in, kept) in rows.items():
-        others = total_in - rows_in
-        elsewhere = (others - (total_kept - kept)) / others if others else 1.0
-        low = loss_interval(rows_in, rows_in - kept).low or 0.0
-        alarms[name] = low > UNUSUAL_LOSS or low > elsewhere + UNUSUAL_EXCESS
-    return alarms
-
-
-def _sources(manifest: Json, ledger: Ledger) -> list[Block]:
-    by_source = table(manifest.get("by_source"))
-    licences = {str(source.get("name")): str(source.get("license")) for source in items(manifest.get("sources"))}
-    alarms = unusual_sources(by_source)
-    rows = []
-    for name, entry in by_source.items():
-        rows_in, kept = whole(table(entry).get("rows_in")), whole(table(entry).get("rows_kept"))
-        loss = loss_interval(rows_in, rows_in - kept)
-        reasons = {key: n for key, n in ledger.by_source.items() if key[0] == name}
-        worst = max(reasons, key=lambda key: reasons[key], default=None)
-        most = plain(f"{worst[2]} ({worst[1]})", detail=count(reasons[worst])) if worst else plain("none", "muted")
-        note = plain("unusual loss", "bad") if alarms[name] else plain("", "muted")
-        rows.append(
-            [
-                plain(name),
-                plain(licences.get(name, "")),
-                counted(rows_in),
-                counted(kept),
-                share(loss.estimate),
-                most,
-                note,
-            ]
-        )
-    found: list[Block] = [
-        Paragraph(
-            text=f"{name} loses an unusual share of its rows: read some of them below before you train on the rest.",
-            kind="alarm",
-        )
-        for name, alarm in alarms.items()
-        if alarm
-    ]
-    columns = [*left("source", "licence"), *right("rows in", "kept", "lost"), *left("most often for", "")]
-    note = (
-        f"A loss is called unusual when its lower 95 % bound is above {tick_percent(UNUSUAL_LOSS)}, or more than "
-        f"{UNUSUAL_EXCESS * 100:.0f} points above that of all other sources together."
-    )
-    return [*found, Table(caption="Rows kept and lost by source", columns=columns, rows=rows, note=note)]
 
 
 def _benchmarks(manifest: Json) -> list[Block]:
@@ -263,13 +215,15 @@ def _answers(manifest: Json) -> list[Block]:
     forms = {str(form): whole(n) for form, n in table(manifest.get("integer_forms")).items()}
     if not forms:
         return []
-    total = sum(forms.values()) or 1
-    ordered = sorted(forms.items(), key=lambda entry: -entry[1])
-    named = "; ".join(f"{form} {count(n)}" for form, n in ordered)
+    total = max(whole(manifest.get("rows_kept")), sum(forms.values())) or 1
+    named = [(f"{FORM_NAMES.get(form, '')} ({form})".removeprefix(" "), n) for form, n in forms.items()]
+    named.append(("left as it is", total - sum(forms.values())))
+    ordered = sorted((entry for entry in named if entry[1]), key=lambda entry: -entry[1])
+    told = "; ".join(f"{form} {count(n)}" for form, n in ordered)
     return [
         Figure(
             title="Forms of the answer",
-            description=f"How the gold of each kept row is posed as an integer: {named}.",
+            description=f"How the gold of each kept row is posed as an integer: {told}.",
             draw=lambda width: bars(
                 [Bar(label=form, value=n / total, note=f"({count(n)})") for form, n in ordered], width
             ),

@@ -45,8 +45,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunnelStage:
-    """Rows that went into a stage and what became of those it did not pass on. reasons: the longest line of text
-    says why, e.g. `near-duplicate 120`."""
+    """Rows that went into a stage and what became of those it did not pass on. reasons: e.g. `near-duplicate 120`."""
 
     label: str
     rows_in: int
@@ -56,7 +55,11 @@ class FunnelStage:
 
     @property
     def rows_out(self) -> int:
-        return self.rows_in - self.dropped - self.quarantined
+        return self.rows_in - self.removed
+
+    @property
+    def removed(self) -> int:
+        return self.dropped + self.quarantined
 
 
 def bars(
@@ -140,7 +143,50 @@ def funnel(
         if narrow:
             parts.append(text(0, y + font, fit(stage.label, width, font), "ink strong"))
             y += font * 1.45
-        drawn, y = _funnel_row(stage, x, y, width, font, label_room, reason_lines)
+        parts.extend(_parts(stage, x, label_room, y, font, kept=True))
+        drawn, y = _row_texts(stage, y, width, font, label_room, reason_lines)
+        parts.extend(drawn)
+    return Drawing(width=width, height=y, body=group(parts, font=font))
+
+
+FUNNEL_FROM = 0.1
+"""Where no stage loses this share of its rows, the losses are drawn on a scale of their own."""
+
+
+def is_funnel(stages: Sequence[FunnelStage]) -> bool:
+    """Whether any stage loses enough rows to be seen beside those it keeps."""
+    return any(stage.removed >= FUNNEL_FROM * stage.rows_in for stage in stages if stage.rows_in)
+
+
+def losses(
+    stages: Sequence[FunnelStage],
+    width: float,
+    *,
+    font: float = FONT,
+    reason_lines: int = 2,
+    labels_beside: bool | None = None,
+) -> Drawing:
+    """As `funnel`, for stages that lose little: the bars are the removed rows, the number at the right what is left."""
+    narrow = width < NARROW * font if labels_beside is None else not labels_beside
+    label_room = 0.0 if narrow else _label_room(stages, width * 0.42, font)
+    left_room = max((text_width(count(stage.rows_in), font, strong=True) for stage in stages), default=0) + font
+    most = max((stage.removed for stage in stages), default=0)
+    x = scale((0, most or 1), (0, width - label_room - left_room - text_width(count(most), font) - font * 0.5))
+    parts = [
+        text(label_room, font, "rows removed", "muted", size=font * 0.88),
+        text(width, font, "rows left", "muted", anchor="end", size=font * 0.88),
+    ]
+    y = font * 1.6
+    for stage in stages:
+        if narrow:
+            parts.append(text(0, y + font, fit(stage.label, width, font), "ink strong"))
+            y += font * 1.45
+        at = label_room
+        parts.extend(_parts(stage, x, at, y, font, kept=False))
+        end = at + max(x(stage.removed), font * 0.16)
+        said = count(stage.removed) if stage.removed else "none"
+        parts.append(text(end + font * 0.4 if stage.removed else at, y + font * 1.1, said, "ink number"))
+        drawn, y = _row_texts(stage, y, width, font, label_room, reason_lines)
         parts.extend(drawn)
     return Drawing(width=width, height=y, body=group(parts, font=font))
 
@@ -150,32 +196,33 @@ def _label_room(stages: Sequence[FunnelStage], most: float, font: float) -> floa
     return min(widest + font * 0.8, most)
 
 
-def _funnel_row(
-    stage: FunnelStage,
-    x: Callable[[float], float],
-    y: float,
-    width: float,
-    font: float,
-    label_room: float,
-    reason_lines: int,
-) -> tuple[list[Markup], float]:
-    height, baseline = font * 1.5, y + font * 1.1
-    parts: list[Markup] = []
-    if label_room:
-        parts.append(text(0, baseline, fit(stage.label, label_room / STRONG, font), "ink strong"))
-    at = label_room
-    for rows, class_name, word in (
-        (stage.rows_out, "kept", "kept"),
-        (stage.dropped, "dropped", "dropped"),
-        (stage.quarantined, "quarantined", "quarantined"),
+def _parts(
+    stage: FunnelStage, x: Callable[[float], float], at: float, y: float, font: float, *, kept: bool
+) -> list[Markup]:
+    """The segments of one bar: kept where asked for, dropped, quarantined; a single row is still seen."""
+    parts = []
+    for rows, class_name in (
+        (stage.rows_out if kept else 0, "kept"),
+        (stage.dropped, "dropped"),
+        (stage.quarantined, "quarantined"),
     ):
         if rows > 0:
             wide = max(x(rows), font * 0.16)
-            parts.append(rectangle(at, y, wide, height, f"fill {class_name}", f"{stage.label}: {rows:,} {word}"))
+            hint = f"{stage.label}: {count(rows)} {class_name}"
+            parts.append(rectangle(at, y, wide, font * 1.5, f"fill {class_name}", hint))
             at += wide
+    return parts
+
+
+def _row_texts(
+    stage: FunnelStage, y: float, width: float, font: float, label_room: float, reason_lines: int
+) -> tuple[list[Markup], float]:
+    """Label, rows left and reasons of one stage whose bar begins at y; where the next stage begins."""
+    baseline, size, parts = y + font * 1.1, font * 0.88, []
+    if label_room:
+        parts.append(text(0, baseline, fit(stage.label, label_room / STRONG, font), "ink strong"))
     parts.append(text(width, baseline, count(stage.rows_out), "ink number strong", anchor="end"))
-    y += height
-    size = font * 0.88
+    y += font * 1.5
     for reason in wrap(stage.reasons, width - label_room, size)[:reason_lines]:
         parts.append(text(label_room, y + size * 1.3, reason, "muted", size=size))
         y += size * 1.35

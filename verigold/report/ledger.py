@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -25,10 +26,12 @@ LONGEST = 700
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ledger:
-    """by_source: rows lost per (source, stage, reason). examples: a few rows per (kind, stage, reason)."""
+    """by_source: rows lost per (source, stage, reason). examples: a few rows per (kind, stage, reason).
+    others: id -> question of the rows that the examples' evidence names."""
 
     by_source: Counter[tuple[str, str, str]]
     examples: dict[tuple[str, str, str], list[dict[str, str | None]]]
+    others: dict[str, str]
 
 
 def drop_file(folder: Path, kind: str, stage: str) -> Path:
@@ -36,10 +39,10 @@ def drop_file(folder: Path, kind: str, stage: str) -> Path:
     return folder / kind / f"{stage.replace(':', '.').replace('/', '.')}.parquet"
 
 
-def read_parquet(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
-    """Raises RecipeError when the file is not Parquet."""
+def read_parquet(path: Path, columns: Sequence[str] | None = None, rows: pc.Expression | None = None) -> pa.Table:
+    """Raises RecipeError when the file is not Parquet. rows: a condition on those that are read."""
     try:
-        return pq.read_table(path, columns=None if columns is None else list(columns))
+        return pq.read_table(path, columns=None if columns is None else list(columns), filters=rows)
     except (OSError, pa.ArrowInvalid) as error:
         raise RecipeError(f"{path}: not a readable Parquet file ({error}); curate again with --fresh") from None
 
@@ -57,7 +60,30 @@ def read_ledger(folder: Path) -> Ledger:
                 same = (pc.field("stage") == pair["stage"]) & (pc.field("reason") == pair["reason"])
                 some = rows.filter(same).sort_by("id").slice(0, EXAMPLES).to_pylist()
                 examples[kind, pair["stage"], pair["reason"]] = some
-    return Ledger(by_source=by_source, examples=examples)
+    shown = [row for rows in examples.values() for row in rows]
+    return Ledger(by_source=by_source, examples=examples, others=_others(folder, shown))
+
+
+def _others(folder: Path, rows: Sequence[dict[str, str | None]]) -> dict[str, str]:
+    """id -> question of the rows that the evidence names: keepers of duplicates, rows with a conflicting gold."""
+    wanted = {
+        value
+        for row in rows
+        for key, value in _evidence(row.get("evidence")).items()
+        if key.endswith("_id") and isinstance(value, str)
+    }
+    found: dict[str, str] = {}
+    if not wanted:
+        return found
+    among = pc.field("id").isin(sorted(wanted))
+    for path in sorted((folder / "data").glob("[!.]*.parquet")):
+        for row in read_parquet(path, ["id", "prompt"], among).to_pylist():
+            found[row["id"]] = row["prompt"][-1]["content"]
+    for kind in KINDS:
+        for path in sorted((folder / kind).glob("[!.]*.parquet")):
+            for row in read_parquet(path, ["id", "question"], among).to_pylist():
+                found.setdefault(row["id"], row["question"] or "")
+    return found
 
 
 def details(ledger: Ledger, counts: dict[tuple[str, str, str], int]) -> list[Details]:
@@ -69,29 +95,38 @@ def details(ledger: Ledger, counts: dict[tuple[str, str, str], int]) -> list[Det
         title = f"{stage}: {reason}, {plural(rows, 'row')} {kind}"
         if some:
             shown = "" if len(some) == rows else f", {count(len(some))} shown"
-            drawers.append(Details(summary=title + shown, blocks=[example(row) for row in some]))
+            drawers.append(Details(summary=title + shown, blocks=[example(row, ledger.others) for row in some]))
     return drawers
 
 
-def example(row: dict[str, str | None]) -> Example:
+def example(row: dict[str, str | None], others: Mapping[str, str]) -> Example:
     """A lost row with its evidence."""
     fields = [
         Field(label="question", text=shorten(row.get("question") or "(empty)", LONGEST)),
         Field(label="gold", text=shorten(row.get("ground_truth") or "(none)", LONGEST)),
-        *evidence_fields(row.get("evidence") or "{}"),
+        *_evidence_fields(_evidence(row.get("evidence")), others),
     ]
     return Example(title=row.get("source_row") or row.get("id") or "row", fields=fields)
 
 
-def evidence_fields(evidence: str) -> list[Field]:
-    """The JSON object of evidence, one field a key."""
+def _evidence(text: str | None) -> dict[str, Any]:
+    """The JSON object of evidence."""
     try:
-        value = json.loads(evidence)
+        value = json.loads(text or "{}")
     except ValueError:
-        value = evidence
-    named = value if isinstance(value, dict) else {"evidence": value}
-    return [
-        Field(label=str(key).replace("_", " "), text=shorten(as_text(item), LONGEST))
-        for key, item in named.items()
-        if item not in (None, "", [], {})
-    ]
+        value = text
+    return value if isinstance(value, dict) else {"evidence": value}
+
+
+def _evidence_fields(evidence: Mapping[str, Any], others: Mapping[str, str]) -> list[Field]:
+    """One field a key. Digests are left out; an id gives way to the question of its row."""
+    fields = []
+    for key, value in evidence.items():
+        words = str(key).replace("_", " ")
+        if str(key).endswith("_id") and str(value) in others:
+            fields.append(
+                Field(label=f"{words.removesuffix(' id')}'s question", text=shorten(others[str(value)], LONGEST))
+            )
+        elif value not in (None, "", [], {}) and not str(key).endswith(("_id", "digest")):
+            fields.append(Field(label=words, text=shorten(as_text(value), LONGEST)))
+    return fields

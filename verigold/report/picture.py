@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from markupsafe import Markup
 
 from verigold.report.curation import funnel_stages
 from verigold.report.drawing import Drawing, fit, group, svg, text
-from verigold.report.figures import FunnelStage, funnel
+from verigold.report.figures import FunnelStage, funnel, is_funnel, losses
 from verigold.report.findings import Quickstart, read
 from verigold.report.folders import whole
 from verigold.report.lines import curves
@@ -60,23 +62,24 @@ def _left(found: Quickstart, width: float) -> Markup:
     rows_in, kept = whole(found.real.get("rows_in")), whole(found.real.get("rows_kept"))
     title = f"{count(rows_in)} real rows in, {count(kept)} kept"
     stages = [_largest_reason_only(stage) for stage in funnel_stages(found.real)]
-    drawing = funnel(stages, width, font=_font_that_fits(stages, width), reason_lines=1, labels_beside=True)
-    body = [*_heading(title, "every removed row with its reason", width), group([drawing.body], y=FONT * 3.7)]
+    draw, note = (funnel, "rows left after each stage") if is_funnel(stages) else (losses, "and why the others went")
+    if not is_funnel(stages):
+        stages = [stage for stage in stages if stage.removed]
+    drawing = draw(stages, width, font=_font_that_fits(draw, stages, width), reason_lines=1, labels_beside=True)
+    body = [*_heading(title, note, width), group([drawing.body], y=FONT * 3.7)]
     return group(body, font=FONT, x=MARGIN, y=MARGIN)
 
 
 def _largest_reason_only(stage: FunnelStage) -> FunnelStage:
     more = len(stage.reasons) - 1
     reasons = [f"{stage.reasons[0]}, {more} more" if more > 0 else stage.reasons[0]] if stage.reasons else []
-    return FunnelStage(
-        label=stage.label, rows_in=stage.rows_in, dropped=stage.dropped, quarantined=stage.quarantined, reasons=reasons
-    )
+    return replace(stage, reasons=reasons)
 
 
-def _font_that_fits(stages: list[FunnelStage], width: float) -> float:
+def _font_that_fits(draw: Callable[..., Drawing], stages: Sequence[FunnelStage], width: float) -> float:
     """Smaller where many stages would not fit the height."""
     room = HEIGHT - 2 * MARGIN - FONT * 3.7
-    needed = funnel(stages, width, font=FONT, reason_lines=1, labels_beside=True).height
+    needed = draw(stages, width, font=FONT, reason_lines=1, labels_beside=True).height
     return FONT * min(1.0, room / needed) if needed else FONT
 
 

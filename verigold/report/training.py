@@ -29,6 +29,7 @@ from verigold.report.folders import TOKENS, Json, Run, as_text, flatten, read_ru
 from verigold.report.lines import Level, Point, Series, curves
 from verigold.report.page import to_html
 from verigold.report.words import (
+    MISSING,
     Interval,
     bounds,
     count,
@@ -154,7 +155,9 @@ def curve_figure(
 
 
 def _significant(value: float | None) -> str:
-    return "–" if value is None else f"{value:,.3g}"
+    if value is None:
+        return MISSING
+    return count(value) if abs(value) >= 100 else f"{value:.3g}"
 
 
 def series_table(caption: str, series: Sequence[Series], show: Callable[[float | None], str]) -> Table:
@@ -168,7 +171,7 @@ def series_table(caption: str, series: Sequence[Series], show: Callable[[float |
     for place in places:
         found = [values.get(place) for values in by_place]
         cells = [
-            Cell(text=show(p.y), detail=bounds(Interval(estimate=p.y, low=p.low, high=p.high))) if p else plain("–")
+            Cell(text=show(p.y), detail=bounds(Interval(estimate=p.y, low=p.low, high=p.high))) if p else plain(MISSING)
             for p in found
         ]
         rows.append([counted(place), *cells])
@@ -314,7 +317,7 @@ def runs_table(runs: Sequence[Run]) -> Table:
                 plain(run.name),
                 counted(len(run.metrics)),
                 counted(run.tokens()),
-                plain("–" if wall is None else f"{wall:,.0f} s"),
+                plain(MISSING if wall is None else f"{wall:,.0f} s"),
                 plain(str(run.summary.get("exit_reason", "not finished"))),
             ]
         )
@@ -327,7 +330,7 @@ def _settings(runs: Sequence[Run]) -> list[Block]:
     keys = sorted({key for recipe in flat for key in recipe})
     if not keys:
         return []
-    rows = {key: [code(as_text(recipe[key]) if key in recipe else "–") for recipe in flat] for key in keys}
+    rows = {key: [code(as_text(recipe[key]) if key in recipe else MISSING) for recipe in flat] for key in keys}
     names = [run.name for run in runs]
     whole_table = Table(
         caption="Resolved recipe",
