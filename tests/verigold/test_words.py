@@ -33,6 +33,7 @@ def test_visible_is_idempotent(text: str) -> None:
 
 def test_visible_names_code_points() -> None:
     assert visible("a\x1b[31m\u202eb\ud800") == "a⟨U+001B⟩[31m⟨U+202E⟩b⟨U+D800⟩"
+    assert visible("a\r\nb\r") == "a\nb⟨U+000D⟩"
     assert visible("x²+1\n\té 中") == "x²+1\n\té 中"
 
 

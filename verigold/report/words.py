@@ -49,10 +49,10 @@ def interval(value: Any) -> Interval | None:
 
 def visible(text: str) -> str:
     """Shows by code point what would otherwise be invisible, or obeyed by a terminal or a browser: control characters,
-    direction overrides, zero-width characters, lone surrogates."""
+    direction overrides, zero-width characters, lone surrogates. A Windows line end is a line end."""
     if text.isascii() and text.replace("\n", " ").replace("\t", " ").isprintable():
         return text
-    return "".join(_visible_character(character) for character in text)
+    return "".join(_visible_character(character) for character in text.replace("\r\n", "\n"))
 
 
 def _visible_character(character: str) -> str:
