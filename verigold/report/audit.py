@@ -116,7 +116,8 @@ def rates_figure(title: str, rates: Sequence[tuple[str, Interval]], name: str, *
     told = "; ".join(f"{label} {_with_bounds(value)}" for label, value in rates)
     return Figure(
         title=title,
-        description=f"Bars are estimates, whiskers 95 % intervals. {told}.",
+        description="Bars are estimates, whiskers 95 % intervals.",
+        words=f"{told}.",
         draw=lambda width: bars(rows, width),
         table=Table(
             caption=title,

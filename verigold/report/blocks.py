@@ -72,12 +72,13 @@ class Facts:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figure:
     """A drawing with its text alternative. draw: width in pixels -> drawing, called for wide and narrow screens.
-    description: what the figure shows, in words. table: the same numbers, for readers who do not see it."""
+    description: how to read it. words: what it shows, for readers who do not see it; table: the same as numbers."""
 
     title: str
     description: str
     draw: Callable[[int], Drawing]
     table: Table
+    words: str = ""
     small: bool = False
 
 

@@ -174,7 +174,8 @@ def funnel_figure(manifest: Json) -> Figure:
     parts = "; ".join(f"{s.label} passed on {count(s.rows_out)} of {count(s.rows_in)}" for s in stages)
     return Figure(
         title="Rows through the stages",
-        description=f"{key} In words: {parts}.",
+        description=key,
+        words=f"{parts}.",
         draw=lambda width: funnel(stages, width) if drawn else losses(stages, width),
         table=Table(
             caption="Rows through the stages",
@@ -223,7 +224,8 @@ def _answers(manifest: Json) -> list[Block]:
     return [
         Figure(
             title="Forms of the answer",
-            description=f"How the gold of each kept row is posed as an integer: {told}.",
+            description="How the gold of each kept row is posed as an integer.",
+            words=f"{told}.",
             draw=lambda width: bars(
                 [Bar(label=form, value=n / total, note=f"({count(n)})") for form, n in ordered], width
             ),
@@ -251,7 +253,8 @@ def _difficulty(manifest: Json) -> list[Block]:
     return [
         Figure(
             title="Difficulty of the kept rows",
-            description=f"Rows by how often the sampling model solved them: {named}.",
+            description="Rows by how often the sampling model solved them.",
+            words=f"{named}.",
             draw=lambda width: histogram(ordered, width),
             table=_counts_table("Difficulty of the kept rows", "bucket", ordered),
         )

@@ -27,7 +27,7 @@ from verigold.report.drawing import (
 )
 from verigold.report.words import count, percent, tick_percent
 
-NARROW = 30
+NARROW = 36
 """Below this many font sizes of width, labels stand above their bars instead of beside them."""
 
 

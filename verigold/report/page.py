@@ -171,13 +171,9 @@ def _cell(cell: Cell) -> Markup:
 
 
 def _figure(figure: Figure) -> Markup:
-    if figure.small:
-        drawings = svg(figure.draw(SMALL), figure.title, figure.description, class_name="figure")
-    else:
-        drawings = Markup("").join(
-            svg(figure.draw(width), figure.title, figure.description, class_name=name)
-            for width, name in ((WIDE, "wide"), (NARROW, "narrow"))
-        )
+    sizes = ((SMALL, "figure"),) if figure.small else ((WIDE, "wide"), (NARROW, "narrow"))
+    told = f"{figure.description} {figure.words}".strip()
+    drawings = Markup("").join(svg(figure.draw(width), figure.title, told, class_name=name) for width, name in sizes)
     return Markup(
         "<figure><figcaption><strong>{}</strong> <span>{}</span></figcaption>\n{}\n"
         "<details><summary>The numbers</summary>\n{}</details></figure>"
