@@ -64,12 +64,17 @@ def chosen(response: str) -> tuple[str, str] | None:
     return _in_last_line(text)
 
 
+MAX_CHOICE = 300
+"""Characters of a text that may be nothing but a choice with its value."""
+
+
 def _alone(text: str) -> str | None:
     """The letters of a short text that is nothing but a choice, perhaps with its value after it."""
-    several = gold_letters(text)
+    several = gold_letters(text) if len(text) <= MAX_CHOICE else None
     if several and len(several) > 1:
         return several
-    match = _ALONE.fullmatch(text.strip())
+    text = text.strip().strip("$*_`\"' ")
+    match = _ALONE.fullmatch(text) if len(text) <= MAX_CHOICE else None
     if match is None:
         return None
     rest = match.group(2).strip()
@@ -102,7 +107,7 @@ def _in_last_line(text: str) -> tuple[str, str] | None:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines:
         return None
-    line = textual(lines[-1]).strip()
+    line = textual(lines[-1][-2_000:]).strip()
     letters = _alone(line)
     if letters and not (letters == "A" and re.match(r"A\s+[a-z]", line)):
         return letters, line[:80]

@@ -25,7 +25,7 @@ _CONNECTORS = re.compile(
 )
 _NEAR = re.compile(r"[^.!?。？！\n\\{}]{0,30}")
 _MARKER = re.compile(
-    r"(?P<hashes>^\s{0,3}####+\s*(?!#))"
+    r"(?P<hashes>^\s{0,3}####+\s*(?!#))|(?P<short>^[ \t*]{0,4}A[ \t*]{0,3}[:：](?=.*\S))"
     r"|(?P<answer>(?:\bfinal\s+answer|\banswers?|\b(?:final|correct)\s+(?:result|option|choice)|\bcorrect\s+one)\b"
     r"[\s*_:：=`'\"）)]{0,12}(?:(?:to|for|of)\s[^.\n:]{0,80}?\s)?(?P<link>(?:is|are|was|be|equals?)\b|[:：=]|(?=\\\[|\\\(|\$))"
     r"|(?:最终|正确)?(?:答案|结果)(?:应该|应)?(?P<cn>是|为|：|:)|(?<![挑筛])(?:故|应|所以|因此)选(?:择)?)"

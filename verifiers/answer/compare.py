@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 
-from verifiers.answer import equations, regions, tree, wordlists
+from verifiers.answer import equations, exact_value, regions, tree, wordlists
 from verifiers.answer.calendar import same_date, same_time
 from verifiers.answer.equality import EQUAL, Outcome, equal
 from verifiers.answer.kinds import (
@@ -29,6 +29,8 @@ from verifiers.answer.tree import Node, TooComplex, Unreadable
 from verifiers.answer.units import DEGREE, PERCENT, RADIAN, Unit
 
 _ENOUGH_DIGITS = 15
+_POUNDS = ({"£", "pound"}, {"£", "pounds"})
+"""Pounds are money or weight; the sign is money."""
 _WORST = (Outcome.EXACT, Outcome.NUMERIC, Outcome.UNKNOWN, Outcome.COMPLEX, Outcome.DIFFERENT)
 
 
@@ -102,6 +104,8 @@ def _all(outcomes: Sequence[Outcome]) -> Outcome:
 def same_scalar(left: Scalar, right: Scalar) -> Outcome:
     """A missing unit is fine, a converted one is right, another one is wrong."""
     first, second = left.unit, right.unit
+    if first is not None and second is not None and {first.name, second.name} in _POUNDS:
+        return _values(left, right)
     if first is not None and second is not None and not first.counted and not second.counted and first != second:
         return _converted(left, right)
     outcome = _values(left, right)
@@ -257,12 +261,24 @@ def _bag_region(bag: Bag, region: Region) -> Outcome:
     return _same_pieces(region_of(bag), region)
 
 
+MAX_PAIRS = 400
+
+
+def _plain_number(item: Answer) -> exact_value.Rational | None:
+    return exact_value.rational(item.node) if isinstance(item, Scalar) and item.unit is None else None
+
+
 def same_set(left: Sequence[Answer], right: Sequence[Answer]) -> Outcome:
     """Every item has an equal one on the other side; repetition does not count."""
-    if len(left) * len(right) > 10_000:
+    numbers = [{_plain_number(item) for item in items} - {None} for items in (left, right)]
+    rest = [
+        [item for item in items if _plain_number(item) not in other]
+        for items, other in zip((left, right), reversed(numbers), strict=True)
+    ]
+    if len(rest[0]) * len(right) + len(left) * len(rest[1]) > 2 * MAX_PAIRS:
         raise TooComplex("too many items")
     worst = Outcome.EXACT
-    for items, others in ((left, right), (right, left)):
+    for items, others in ((rest[0], right), (rest[1], left)):
         for item in items:
             best = min((same(item, other) for other in others), key=_WORST.index, default=Outcome.DIFFERENT)
             if best is Outcome.DIFFERENT:

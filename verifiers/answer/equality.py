@@ -13,6 +13,7 @@ from mpmath.libmp import fzero
 from verifiers.answer import exact_value, numeric, tree
 from verifiers.answer.numeric import Undefined, Value
 from verifiers.answer.simplify import cancelled
+from verifiers.answer.substitute import term_count
 from verifiers.answer.tree import Node, TooComplex
 
 
@@ -42,6 +43,8 @@ def equal(left: Node, right: Node) -> Outcome:
     """Symmetric. Never raises for bad trees."""
     if left == right:
         return Outcome.EXACT
+    if cost(left) + cost(right) > MAX_COST:
+        return Outcome.COMPLEX
     try:
         return _equal(left, right)
     except TooComplex:
@@ -50,6 +53,24 @@ def equal(left: Node, right: Node) -> Outcome:
         return Outcome.EXACT if left == right else _equal(left, right)
     except TooComplex:
         return Outcome.COMPLEX
+
+
+MAX_COST = 4_000
+_WEIGHTS = {"fact": 20, "fact2": 20, "binom": 60, "func": 3, "log": 3, "pow": 3, "root": 3}
+
+
+def cost(node: Node) -> int:
+    """An upper estimate of the work of one evaluation; sums count every term. It depends on the tree only."""
+    own = _WEIGHTS.get(node.op, 1)
+    if node.op in ("sum", "prod"):
+        body = cost(node.args[0])
+        return min(MAX_COST + 1, own + sum(map(cost, node.args[1:])) + body * term_count(node))
+    total = own
+    for child in node.args:
+        total += cost(child)
+        if total > MAX_COST:
+            return MAX_COST + 1
+    return total
 
 
 def _equal(left: Node, right: Node) -> Outcome:
@@ -123,9 +144,9 @@ def _residue(node: Node, at: dict[str, int]) -> int:
         return first * _inverse(_residue(args[1], at)) % _PRIME
     exponent = exact_value.rational(args[1])
     assert isinstance(exponent, int)
-    if exponent < 0:
-        first, exponent = _inverse(first), -exponent
-    return pow(first, exponent, _PRIME)
+    if first == 0 and exponent <= 0:
+        raise ZeroDivisionError
+    return pow(first, exponent % (_PRIME - 1), _PRIME) if first else 0
 
 
 def _inverse(value: int) -> int:

@@ -24,6 +24,7 @@ _DATE_MARKS = re.compile(r"\d\s?[-/年:.点时]\s?\d|[A-Za-z]{3}|[年月点时�
 _LAST_LETTER = "J"
 _FILLERS = frozenset("on at in it is the a an day of falls was be will".split())
 MAX_WORDS = 400
+MAX_RAW = 64_000
 
 
 def textual(text: str) -> str:
@@ -51,6 +52,8 @@ def _turned(match: re.Match[str]) -> str:
 def prepared(text: str) -> str:
     """The plain form that is tokenised."""
     text = without_doubled_braces(unfence(plain(text)))
+    if len(text) > tree.MAX_CHARS:
+        raise TooComplex("too many characters")
     if "[" in text:
         text = _FRENCH.sub(_turned, text)
     if "^" in text:
@@ -62,6 +65,8 @@ def prepared(text: str) -> str:
 
 def readings(text: str) -> tuple[Answer, ...]:
     """Every way to read an answer, the likeliest first; empty for empty text. Raises TooComplex."""
+    if len(text) > MAX_RAW:
+        raise TooComplex("too many characters")
     text = prepared(text)
     if not text:
         return ()

@@ -55,9 +55,10 @@ def _currency(tokens: Tokens) -> tuple[Unit | None, Tokens]:
 def _unit_start(tokens: Tokens, tight_units: bool) -> int | None:
     """Index of the first token from which on everything can be a unit."""
     depth = 0
+    first = max(1, len(tokens) - units.MAX_TOKENS)
     for place, token in enumerate(tokens):
         depth += (token.kind == "open") - (token.kind == "close")
-        if place and not depth and _may_be_unit(tokens, place, tight_units) and _unit_like(tokens[place:]):
+        if place >= first and not depth and _may_be_unit(tokens, place, tight_units) and _unit_like(tokens[place:]):
             return place
     return None
 

@@ -16,6 +16,16 @@ def replace(node: Node, name: str, value: Node) -> Node:
     return Node(node.op, tuple(replace(child, name, value) for child in node.args), node.value)
 
 
+def term_count(node: Node) -> int:
+    """Terms of a finite sum or product with constant bounds; 1 for others, whose terms are never written out."""
+    from verifiers.answer.exact_value import rational
+
+    first, last = rational(node.args[1]), rational(node.args[2])
+    if not isinstance(first, int) or not isinstance(last, int) or last - first >= MAX_TERMS:
+        return 1
+    return max(1, last - first + 1)
+
+
 def terms(node: Node) -> list[Node] | None:
     """The terms of a finite `sum` or `prod` with integer bounds; None when there are more than MAX_TERMS."""
     from verifiers.answer.exact_value import rational

@@ -26,7 +26,7 @@ class Node(NamedTuple):
 MAX_CHARS = 4_000
 MAX_NODES = 5_000
 MAX_DEPTH = 100
-MAX_BITS = 100_000
+MAX_BITS = 20_000
 """Integers with more bits are never written out."""
 
 

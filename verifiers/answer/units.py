@@ -225,9 +225,12 @@ _REFUSED = frozenset(
 )
 
 
+MAX_TOKENS = 24
+
+
 def read_unit(tokens: Sequence[Token]) -> Unit | None:
     """Tokens that follow a number as a unit; None when they are none."""
-    if not tokens or len(tokens) > 24:
+    if not tokens or len(tokens) > MAX_TOKENS:
         return None
     celsius = _temperature(tokens)
     if celsius is not None:

@@ -1,0 +1,163 @@
+"""What a worker process computes: equality by sympy and by math-verify, and batches of verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from verifiers.answer.tree import Node, Unreadable
+
+_DIGITS = 30
+_NEEDED = 1e-15
+_MAX_SUBEXPRESSIONS = 400
+
+
+def answer(request: Mapping[str, Any]) -> dict[str, Any]:
+    """The reply to one request; a failure of sympy or math-verify on untrusted input is a reply too."""
+    task = request.get("task")
+    if task == "verify":
+        return {"verdicts": _verdicts(request)}
+    try:
+        if task == "equal":
+            return {"outcome": trees_equal(decoded(request["left"]), decoded(request["right"]))}
+        if task == "math-verify":
+            return {"outcome": "symbolic" if texts_equal(request["gold"], request["answer"]) else "different"}
+    except MemoryError:
+        return {"outcome": "memory"}
+    except Exception as error:
+        # sympy raises nearly everything on odd input; the parent treats this as "could not be decided"
+        return {"outcome": "unknown", "detail": f"{type(error).__name__}: {error}"[:200]}
+    return {"outcome": "unknown", "detail": f"task {task}"}
+
+
+def _verdicts(request: Mapping[str, Any]) -> list[list[Any]]:
+    from verifiers.registry import Request, verify
+
+    found: list[list[Any]] = []
+    for response, gold, name, options in request["requests"]:
+        truth = gold if isinstance(gold, str) else tuple(gold)
+        verdict = verify(Request(response=response, ground_truth=truth, verifier=name, options=options))
+        score = None if verdict.score != verdict.score else verdict.score
+        found.append([verdict.status.value, score, verdict.reason, verdict.extracted, verdict.detail])
+    return found
+
+
+# ---- trees as JSON -------------------------------------------------------------------------------------------------
+
+
+def encoded(node: Node) -> list[Any]:
+    value = str(node.value) if isinstance(node.value, Fraction) or (isinstance(node.value, int)) else node.value
+    return [node.op, value, [encoded(child) for child in node.args]]
+
+
+def decoded(value: Any) -> Node:
+    op, content, children = value
+    if op == "num":
+        fraction = Fraction(content)
+        content = fraction.numerator if fraction.denominator == 1 else fraction
+    return Node(op, tuple(map(decoded, children)), content)
+
+
+# ---- sympy ---------------------------------------------------------------------------------------------------------
+
+
+def trees_equal(left: Node, right: Node) -> str:
+    """symbolic, numeric, different or unknown."""
+    import sympy
+
+    difference = _built(left) - _built(right)
+    if difference == 0:
+        return "symbolic"
+    difference = difference.doit()
+    if difference == 0:
+        return "symbolic"
+    free = sorted(difference.free_symbols, key=str)
+    points = [{}] if not free else [
+        {name: sympy.Rational(prime + 7 * place, 11 + place) for place, name in enumerate(free)} for prime in (13, 29, 47)
+    ]  # fmt: skip
+    scale = _built(left)
+    agreed = 0
+    for point in points:
+        gap = sympy.N(difference.subs(point), _DIGITS)
+        size = sympy.N(scale.subs(point), _DIGITS)
+        if not (gap.is_number and size.is_number) or gap.has(sympy.nan, sympy.zoo, sympy.oo):
+            continue
+        if abs(complex(gap)) > _NEEDED * max(abs(complex(size)), _NEEDED):
+            return "different"
+        agreed += 1
+    if not agreed:
+        return "unknown"
+    return "symbolic" if difference.count_ops() < _MAX_SUBEXPRESSIONS and sympy.simplify(difference) == 0 else "numeric"
+
+
+def _built(node: Node) -> Any:
+    import sympy
+
+    op, children = node.op, node.args
+    if op == "num":
+        return sympy.Rational(str(node.value))
+    if op == "sym":
+        return sympy.Symbol(str(node.value), real=True)
+    if op == "const":
+        return {"pi": sympy.pi, "e": sympy.E, "i": sympy.I, "inf": sympy.oo}[str(node.value)]
+    if op in ("sum", "prod", "int", "lim"):
+        return _bound(node)
+    built = [_built(child) for child in children]
+    if op == "func":
+        return _function(str(node.value), built)
+    builders: dict[str, Any] = {
+        "add": lambda *c: sympy.Add(*c), "mul": lambda *c: sympy.Mul(*c), "neg": lambda a: -a, "div": lambda a, b: a / b,
+        "pow": lambda a, b: a**b, "root": sympy.real_root if built[0].is_real else lambda a, n: a ** (1 / n),
+        "group": lambda a: a, "abs": sympy.Abs, "floor": sympy.floor, "ceil": sympy.ceiling, "log": sympy.log,
+        "fact": sympy.factorial, "fact2": sympy.factorial2, "binom": sympy.binomial,
+        "percent": lambda a: a / 100, "degree": lambda a: a * sympy.pi / 180,
+    }  # fmt: skip
+    if op not in builders:
+        raise Unreadable(op)
+    return builders[op](*built)
+
+
+def _function(name: str, built: list[Any]) -> Any:
+    import sympy
+
+    names = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "arccot": "acot", "ln": "log", "sgn": "sign",
+             "Re": "re", "Im": "im", "max": "Max", "min": "Min", "arcsinh": "asinh", "arccosh": "acosh",
+             "arctanh": "atanh", "arcsec": "asec", "arccsc": "acsc"}  # fmt: skip
+    known = frozenset(
+        ("sin cos tan cot sec csc sinh cosh tanh coth sech csch exp gcd lcm erf " + " ".join(names.values())).split()
+    )
+    target = names.get(name, name)
+    if target not in known:
+        raise Unreadable(name)
+    return getattr(sympy, target)(*built)
+
+
+def _bound(node: Node) -> Any:
+    import sympy
+
+    name = (
+        sympy.Symbol(str(node.value), integer=True)
+        if node.op in ("sum", "prod")
+        else sympy.Symbol(str(node.value), real=True)
+    )
+    body, *bounds = (_built(child) for child in node.args)
+    body = body.subs(sympy.Symbol(str(node.value), real=True), name)
+    if node.op == "lim":
+        return sympy.limit(body, name, bounds[0])
+    if node.op == "int":
+        return sympy.Integral(body, (name, *bounds) if bounds else name)
+    return (sympy.Sum if node.op == "sum" else sympy.Product)(body, (name, *bounds))
+
+
+# ---- math-verify ---------------------------------------------------------------------------------------------------
+
+
+def texts_equal(gold: str, response: str) -> bool:
+    """math-verify, in both directions, for golds that our own grammar does not cover."""
+    from math_verify import parse, verify
+
+    parsed = [parse(f"${text}$", parsing_timeout=None) for text in (gold, response)]
+    if any(len(item) < 2 for item in parsed):
+        return False
+    return all(verify(first, second, timeout_seconds=None) for first, second in (parsed, parsed[::-1]))
