@@ -67,20 +67,9 @@ def rubric(weights: Sequence[float], satisfied: Sequence[bool]) -> float:
 
 def majority_rewards(answers: Sequence[str | None]) -> tuple[str | None, list[float], float]:
     """TTRL (arXiv 2504.16084): (label, rewards, share of the majority). Unparsed answers never vote; of answers with
-    equally many votes the one that is first reached that many wins."""
+    equally many votes the first in sample order wins."""
     votes = Counter(answer for answer in answers if answer is not None)
     if not votes:
         return None, [0.0] * len(answers), 0.0
-    top = max(votes.values())
-    label = _first_to_reach(answers, top)
+    label, top = votes.most_common(1)[0]  # of equal counts the one that was inserted first
     return label, [float(answer == label) for answer in answers], top / len(answers)
-
-
-def _first_to_reach(answers: Sequence[str | None], top: int) -> str | None:
-    seen: Counter[str] = Counter()
-    for answer in answers:
-        if answer is not None:
-            seen[answer] += 1
-            if seen[answer] == top:
-                return answer
-    return None

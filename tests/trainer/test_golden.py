@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +14,18 @@ import pytest
 import torch
 from torch import Tensor
 
+from trainer import curriculum, rewards
 from trainer.advantages import pass_at_k_advantages, pkpo_rewards
+from trainer.config import EntropyTerm
 from trainer.corrections import effective_sample_size
-from trainer.losses.dppo import binary_kl, binary_tv
+from trainer.evaluate import pass_at_k
+from trainer.losses.dppo import binary_kl, binary_tv, bucketed
 from trainer.losses.kl import KL
 from trainer.losses.reduce import AGGREGATIONS, reduce
 from trainer.objective import Objective, Prepared, StepRows, loss, prepare
+from trainer.policy import self_certainty, token_entropy
 from trainer.step_tensors import StepTensors
+from trainer.update import adapt_entropy
 
 RTOL_LOSS, RTOL_GRAD, ATOL = 1e-9, 1e-8, 1e-12
 CRITIC = {"gae"}
@@ -237,14 +242,125 @@ def passk_advantage(case: dict[str, Any]) -> None:
     )
 
 
+def unbiased_pass_at_k(case: dict[str, Any]) -> None:
+    assert pass_at_k(case["n"], case["c"], case["k"]) == pytest.approx(case["expect"], rel=RTOL_LOSS, abs=ATOL)
+
+
+def topk_divergence(case: dict[str, Any]) -> None:
+    old, new = array(case["old_probs_of_K_tokens"]), array(case["new_probs_of_same_tokens"])
+    variation, divergence = bucketed(old, new)
+    assert float(variation) == pytest.approx(case["expect_tv"], rel=RTOL_LOSS, abs=ATOL)
+    assert float(divergence) == pytest.approx(case["expect_kl_old_new"], rel=RTOL_LOSS, abs=ATOL)
+
+
+def entropy_and_self_certainty(case: dict[str, Any]) -> None:
+    logits = array(case["logits"])
+    assert float(token_entropy(logits, 1.0)) == pytest.approx(case["expect_entropy"], rel=RTOL_LOSS, abs=ATOL)
+    assert float(self_certainty(logits)) == pytest.approx(case["expect_self_certainty"], rel=RTOL_LOSS, abs=ATOL)
+
+
 def binary_divergence(case: dict[str, Any]) -> None:
     old, new = array(case["old_prob"]), array(case["new_prob"])
     assert float(binary_tv(old, new)) == pytest.approx(case["expect_tv"], rel=RTOL_LOSS)
     assert float(binary_kl(old, new)) == pytest.approx(case["expect_kl_old_new"], rel=RTOL_LOSS)
 
 
-ESTIMATORS = {"passk_advantage": passk_advantage, "binary_divergence": binary_divergence}
+ESTIMATORS = {
+    "pass_at_k": unbiased_pass_at_k,
+    "passk_advantage": passk_advantage,
+    "topk_divergence": topk_divergence,
+    "binary_divergence": binary_divergence,
+    "entropy_and_self_certainty": entropy_and_self_certainty,
+}
 
 
-def test_no_case_is_left_out() -> None:
-    assert math.isclose(1.0, 1.0)
+def test_shaping_case(shaping_case: dict[str, Any]) -> None:
+    found, expected = SHAPING[shaping_case["kind"]](shaping_case)
+    assert found == pytest.approx(expected, rel=RTOL_LOSS, abs=ATOL)
+
+
+SHAPING: dict[str, Callable[[dict[str, Any]], tuple[Any, Any]]] = {
+    "dapo_soft_overlong": lambda c: (rewards.soft_overlong(c["length"], c["L_max"], c["L_cache"]), c["expect"]),
+    "kimi_k15_length_reward": lambda c: (rewards.kimi_length(c["lengths"], c["correct"]), c["expect"]),
+    "l1_exact": lambda c: (
+        rewards.l1_exact(c["n_gold"], c["n_y"], bool(c["correct"]), alpha=c["alpha"]),
+        c["expect"],
+    ),
+    "l1_max": lambda c: (
+        rewards.l1_max(c["n_gold"], c["n_y"], bool(c["correct"]), alpha=c["alpha"], delta=c["delta"]),
+        c["expect"],
+    ),
+    "multi_turn_discounted_sum": lambda c: (rewards.turn_returns(c["turn_scores"], gamma=c["gamma"]), c["expect"]),
+    "rubric_explicit": lambda c: (rewards.rubric(c["weights"], c["satisfied"]), c["expect"]),
+    "ttrl_majority_vote": lambda c: (
+        rewards.majority_rewards(c["answers"])[1] + [rewards.majority_rewards(c["answers"])[2]],
+        c["expect_rewards"] + [c["expect_majority_ratio"]],
+    ),
+}
+
+
+def test_majority_label(shaping_case: dict[str, Any]) -> None:
+    if shaping_case["kind"] == "ttrl_majority_vote":
+        assert rewards.majority_rewards(shaping_case["answers"])[0] == shaping_case["expect_label"]
+
+
+def test_sampler_case(sampler_case: dict[str, Any]) -> None:
+    SAMPLERS[sampler_case["kind"]](sampler_case)
+
+
+def greso_controller(case: dict[str, Any]) -> None:
+    explore, found = case["start"], []
+    low, high = case["clip"]
+    for observed in case["observed_easy_ratio"]:
+        explore = curriculum.greso_explore(explore, observed, case["target"], step=case["step"], low=low, high=high)
+        found.append(explore)
+    assert found == pytest.approx(case["expect_p"], rel=RTOL_LOSS)
+
+
+def group_filter(case: dict[str, Any]) -> None:
+    band = None if case["accuracy_band"] is None else tuple(case["accuracy_band"])
+    assert curriculum.keeps_group(case["rewards"], band=band) == case["expect_keep"]
+
+
+def adaptive_entropy(case: dict[str, Any]) -> None:
+    term = EntropyTerm(target=case["target"], delta=case["delta"], max_coef=case["clip"][1])
+    coef, found = case["start"], []
+    for entropy in case["observed_entropy"]:
+        coef, active = adapt_entropy(term, coef, entropy)
+        found.append([coef, int(active)])
+    for pair, expected in zip(found, case["expect_coef_and_active"], strict=True):
+        assert pair == pytest.approx(expected, rel=RTOL_LOSS, abs=ATOL)
+
+
+def numbers(found: Any, case: dict[str, Any]) -> None:
+    assert found == pytest.approx(case["expect"], rel=RTOL_LOSS, abs=ATOL)
+
+
+SAMPLERS: dict[str, Callable[[dict[str, Any]], None]] = {
+    "greso_skip_probability": lambda c: numbers(
+        curriculum.greso_skip(c["consecutive_zero_variance"], c["p_explore"]), c
+    ),
+    "greso_p_easy_controller": greso_controller,
+    "prioritized_1_minus_s": lambda c: numbers(curriculum.prioritised(c["success"]), c),
+    "e2h_cosine": lambda c: numbers(curriculum.e2h_cosine(c["step"], c["total"], c["levels"]), c),
+    "e2h_gaussian": lambda c: numbers(
+        curriculum.e2h_gaussian(
+            c["step"], c["total"], c["levels"], mu_exp=c["mu_exp"], sigma=c["sigma"], min_prob=c["min_prob"]
+        ),
+        c,
+    ),
+    "group_filter": group_filter,
+    "adaptive_entropy": adaptive_entropy,
+    "starpo_s_filter": lambda c: numbers(
+        curriculum.widest_groups(c["group_reward_variance"], c["keep_fraction"]), c | {"expect": c["expect_groups"]}
+    ),
+    "no_positive_resampling": lambda c: numbers(
+        [
+            key == name
+            for key, name in zip(
+                curriculum.mastered(c["pass_rate_history"], c["threshold"]), c["expect_dropped"], strict=True
+            )
+        ],
+        {"expect": [True] * len(c["expect_dropped"])},
+    ),
+}

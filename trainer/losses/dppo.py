@@ -17,8 +17,17 @@ def binary_tv(old_prob: Tensor, new_prob: Tensor) -> Tensor:
 
 def binary_kl(old_prob: Tensor, new_prob: Tensor) -> Tensor:
     """KL(old || new) between the two-way distributions {token, any other token}."""
-    rest = (1 - old_prob) * torch.log((1 - old_prob + 1e-8) / (1 - new_prob + 1e-8))
-    return old_prob * torch.log(old_prob / new_prob) + rest
+    xlogy = torch.special.xlogy  # 0 log 0 = 0: a token of probability 1 leaves nothing for the others
+    same = xlogy(old_prob, old_prob) - xlogy(old_prob, new_prob)
+    return same + xlogy(1 - old_prob, 1 - old_prob) - xlogy(1 - old_prob, 1 - new_prob)
+
+
+def bucketed(old_probs: Tensor, new_probs: Tensor) -> tuple[Tensor, Tensor]:
+    """(total variation, KL(old || new)) over the given tokens, e.g. the engine's top K and the sampled one, and one
+    bucket for all other tokens."""
+    old = torch.cat([old_probs, 1 - old_probs.sum(-1, keepdim=True)], -1)
+    new = torch.cat([new_probs, 1 - new_probs.sum(-1, keepdim=True)], -1)
+    return (new - old).abs().sum(-1) / 2, torch.special.xlogy(old, old / new).sum(-1)
 
 
 def _outside(step: StepTensors, divergence: str, delta_low: float, delta_high: float) -> tuple[Tensor, Tensor]:
