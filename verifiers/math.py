@@ -8,16 +8,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from verifiers import extract
+from verifiers import extract, workers
 from verifiers.answer import regions
 from verifiers.answer.compare import same
 from verifiers.answer.equality import EQUAL, Outcome
 from verifiers.answer.kinds import Answer, Bag, Based, Dotted, Ordered, Scalar, Text, Word
 from verifiers.answer.read import based, readings
-from verifiers.answer.tree import TooComplex, Unreadable
+from verifiers.answer.tree import Node, TooComplex, Unreadable
 from verifiers.answer.views import mentions, views
 from verifiers.choice import choice_verdict, gold_letters
 from verifiers.normalise import key, unfence
+from verifiers.symbolic import encoded
 from verifiers.verdict import Status, Verdict, correct, incorrect, undecided
 
 _INTEGER = re.compile(r"-?\d{1,30}")
@@ -149,12 +150,17 @@ def _match(gold: Gold, text: str, tolerance: Tolerance) -> Verdict | None:
     except TooComplex:
         return incorrect("response-too-complex", text[:200])
     outcomes: list[Outcome] = []
+    open_pairs: list[tuple[Node, Node]] = []
     for wanted in gold.readings:
         for reading in _towards(wanted, found, text):
             outcome = same(wanted, reading)
             if outcome in EQUAL or _close(wanted, reading, tolerance):
                 return correct("tolerance" if outcome not in EQUAL else outcome.value, text)
             outcomes.append(outcome)
+            if outcome is Outcome.UNKNOWN and isinstance(wanted, Scalar) and isinstance(reading, Scalar):
+                open_pairs.append((wanted.node, reading.node))
+    if open_pairs:
+        return _by_worker(*open_pairs[0], text)
     sought = _sought(gold, text)
     if sought is not None:
         return sought
@@ -163,6 +169,23 @@ def _match(gold: Gold, text: str, tolerance: Tolerance) -> Verdict | None:
     if Outcome.COMPLEX in outcomes:
         return incorrect("response-too-complex", text)
     return incorrect("hedged" if _hedged(gold, found) else "different", text)
+
+
+def _by_worker(wanted: Node, reading: Node, text: str) -> Verdict:
+    """Sums, integrals and limits: sympy, in a process that can be killed."""
+    if regions.infinite_sign(wanted) or regions.infinite_sign(reading):
+        return incorrect("different", text)
+    try:
+        reply = workers.ask({"task": "equal", "left": encoded(wanted), "right": encoded(reading)})
+    except workers.WorkerFailure as failure:
+        if failure.kind == "cpu-limit":
+            return incorrect("response-too-complex", text)
+        return undecided(f"worker-{failure.kind}", text)
+    outcome = reply.get("outcome", "unknown")
+    if outcome in ("symbolic", "numeric"):
+        return correct(outcome, text)
+    reasons = {"different": "different", "memory": "response-too-complex"}
+    return incorrect(reasons.get(outcome, "not-shown-equal"), text, detail=reply.get("detail", ""))
 
 
 def _towards(wanted: Answer, found: Sequence[Answer], text: str) -> Sequence[Answer]:

@@ -25,7 +25,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-CPU_LIMIT_S = 0.8
+CPU_LIMIT_S = 0.5
 WALL_LIMIT_S = 1.6
 MEMORY_LIMIT_BYTES = 1 << 30
 MAX_IDLE = 2
@@ -238,8 +238,9 @@ def serve() -> None:
     os.dup2(2, 1)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT_BYTES, MEMORY_LIMIT_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    from verifiers.symbolic import answer
+    from verifiers.symbolic import answer, warm
 
+    warm()
     _write(answers, {"ready": True})
     while True:
         request = _read(requests, None, owner)

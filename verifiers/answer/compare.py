@@ -143,6 +143,9 @@ def _base_value(scalar: Scalar, unit: Unit) -> Scalar:
 
 
 def _values(left: Scalar, right: Scalar) -> Outcome:
+    signs = regions.infinite_sign(left.node), regions.infinite_sign(right.node)
+    if any(signs):
+        return _outcome(signs[0] == signs[1])
     outcome = equal(left.node, right.node)
     if outcome is Outcome.DIFFERENT and max(left.digits, right.digits) >= _ENOUGH_DIGITS:
         return Outcome.NUMERIC if _agree_to(left.node, right.node, _ENOUGH_DIGITS) else outcome

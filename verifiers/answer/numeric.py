@@ -15,7 +15,7 @@ from mpmath.libmp import fone, from_int, from_rational, fzero
 
 from verifiers.answer import exact_value
 from verifiers.answer.substitute import terms
-from verifiers.answer.tree import Node, TooComplex
+from verifiers.answer.tree import Node, TooComplex, holds
 
 Real = tuple[int, int, int, int]
 Value = tuple[Any, Any]
@@ -271,10 +271,16 @@ def _inner(node: Node, at: Mapping[str, Value], precision: int) -> Value:
     return evaluate(node.args[0], at, precision)
 
 
+def _unbounded(node: Node) -> bool:
+    return holds(node, frozenset(("const",))) and "inf" in repr(node)
+
+
 def _series(node: Node, at: Mapping[str, Value], precision: int) -> Value:
     parts = terms(node)
     if parts is None:
-        raise Undefined("a sum of too many terms")
+        if any(_unbounded(child) for child in node.args[1:]):
+            raise Undefined("an infinite sum")
+        raise TooComplex("a sum of too many terms")
     join = _add if node.op == "sum" else _mul
     return join(Node("add", tuple(parts)), at, precision)
 

@@ -566,10 +566,11 @@ class _Parser:
     def integral(self) -> Node:
         lower, upper = self.bounds()
         place = self.at
-        while place < self.end - 1:
+        while place < self.end:
+            following = self.tokens[place + 1] if place + 1 < self.end else END
             if self.tokens[place].kind == "open":
                 place = self.closing[place]
-            elif self.tokens[place].value == "d" and self.tokens[place + 1].kind in ("letter", "command"):
+            elif self.tokens[place].value == "d" and following.kind in ("letter", "command"):
                 break
             elif self.tokens[place].kind == "word" and self.tokens[place].value in ("dx", "dt", "du", "dy", "dz"):
                 break

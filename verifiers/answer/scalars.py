@@ -22,7 +22,7 @@ _MATRICES = re.compile(r"\\begin\{(?:[pbBvV]?matrix|smallmatrix|array|psmallmatr
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _UNIT_LETTERS = frozenset("mgshLlNJWVKAFCtd")
 _NOT_UNITS = frozenset("sqrt pi infty infinity inf oo sin cos tan log ln cot sec csc arctan arcsin arccos max min gcd lcm "
-                       "lim choose mod exp det C".split())  # fmt: skip
+                       "lim choose mod exp det C dx dy dt du dz".split())  # fmt: skip
 
 
 def scalar(tokens: Tokens, *, tight_units: bool = False) -> Scalar:
