@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from verigold.report.drawing import Drawing, fit, spread, svg, text_width, ticks, wrap
 from verigold.report.figures import Bar, FunnelStage, bars, funnel, histogram
-from verigold.report.lines import DENSE, Level, Point, Series, curves, running_mean
+from verigold.report.lines import DENSE, MOST_POINTS, Level, Point, Series, curves, running_mean, thinned
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 HOSTILE = '</text><script>alert(1)</script>"\x00\x1b\ud800'
@@ -114,3 +114,11 @@ def test_fitted_text_fits(content: str, width: float) -> None:
 def test_wrap_breaks_between_phrases() -> None:
     assert wrap(["near-duplicate 12", "exact-duplicate 3"], 1000) == ["near-duplicate 12 · exact-duplicate 3"]
     assert wrap(["near-duplicate 12", "exact-duplicate 3"], 160) == ["near-duplicate 12", "exact-duplicate 3"]
+
+
+def test_long_runs_are_thinned_without_changing_their_mean() -> None:
+    points = [Point(x=i, y=(i * 7) % 10) for i in range(5000)]
+    few = thinned(Series(label="run", points=points)).points
+    assert len(few) <= MOST_POINTS
+    assert sum(p.y for p in few) / len(few) == pytest.approx(4.5)
+    assert thinned(Series(label="run", points=points, marks=True)).points == points

@@ -7,6 +7,7 @@ from typing import Any
 
 from verigold.report.blocks import (
     Block,
+    Details,
     Document,
     Example,
     Fact,
@@ -30,14 +31,15 @@ from verigold.report.blocks import (
 from verigold.report.figures import Bar, bars
 from verigold.report.folders import Json, items, table, whole
 from verigold.report.page import to_html
-from verigold.report.words import Interval, bounds, count, interval, percent, plural
+from verigold.report.words import Interval, bounds, count, interval, percent, plural, shorten
 
 MEASURES = {
     "fnr": ("false negatives", "correct responses that were not accepted"),
     "fpr": ("false positives", "wrong responses that were accepted"),
     "undecided": ("undecided", "responses without a verdict"),
 }
-GROUPS_SHOWN, DISAGREEMENTS_SHOWN = 16, 20
+GROUPS_SHOWN, OPEN_CASES, DISAGREEMENTS_SHOWN, LONGEST_ANSWER = 16, 3, 15, 240
+ERRORS = ("False positive: accepted, labelled wrong", "False negative: rejected, labelled correct", "Undecided")
 
 
 def render(audit_json: Json) -> str:
@@ -170,18 +172,27 @@ def _reasons(audit_json: Json) -> Table:
 
 
 def _disagreements(cases: Sequence[Json]) -> list[Block]:
-    shown = cases[:DISAGREEMENTS_SHOWN]
-    text = (
-        f"{plural(len(cases), 'case')} recorded, {count(len(shown))} shown, the costliest kind first: false positives "
-        "teach a policy to be wrong. Some labels are wrong themselves; judge each case."
-    )
-    return [Paragraph(text=text, kind="note"), *(disagreement(case) for case in shown)]
+    """By kind of error; the first few of the costliest kind stand open."""
+    text = "False positives come first: they teach a policy to be wrong. Some labels are themselves wrong; judge each case"
+        " by itself."
+    by_kind: dict[str, list[Json]] = {}
+    for case in cases:
+        by_kind.setdefault(_error(case)[0], []).append(case)
+    kinds = sorted(by_kind.items(), key=lambda entry: ERRORS.index(entry[0]))
+    open_ones = kinds[0][1][:OPEN_CASES]
+    found: list[Block] = [Paragraph(text=text, kind="note"), *(disagreement(case) for case in open_ones)]
+    for title, members in kinds:
+        rest = [case for case in members if case not in open_ones]
+        if rest:
+            shown = rest[:DISAGREEMENTS_SHOWN]
+            told = f"{plural(len(members), 'case')} recorded, {count(len(shown))} here"
+            found.append(Details(summary=f"{title}: {told}", blocks=[disagreement(case) for case in shown]))
+    return found
 
 
 def disagreement(case: Json) -> Example:
     """One response whose verdict and label differ."""
-    status = _text(case.get("status"))
-    title, tone = _error(status, bool(case.get("correct")))
+    title, tone = _error(case)
     place = [_text(case.get(key)) for key in ("source", "category", "id")]
     reason = ": ".join(part for part in (_text(case.get("reason")), _text(case.get("detail"))) if part)
     return Example(
@@ -189,19 +200,18 @@ def disagreement(case: Json) -> Example:
         tone=tone,
         fields=[
             Field(label="response, end", text=_text(case.get("response")) or "(empty)"),
-            Field(label="extracted", text=_text(case.get("extracted")) or "(nothing)"),
-            Field(label="gold", text=_text(case.get("ground_truth"))),
-            Field(label="verdict", text=f"{verdict_words(status)}, {reason}", code=False),
+            Field(label="extracted", text=shorten(_text(case.get("extracted")) or "(nothing)", LONGEST_ANSWER)),
+            Field(label="gold", text=shorten(_text(case.get("ground_truth")), LONGEST_ANSWER)),
+            Field(label="verdict", text=f"{verdict_words(_text(case.get('status')))}, {reason}", code=False),
         ],
     )
 
 
-def _error(status: str, labelled_correct: bool) -> tuple[str, Tone]:
-    if status == "undecided":
-        return f"Undecided, labelled {'correct' if labelled_correct else 'wrong'}", "muted"
-    if labelled_correct:
-        return "False negative: rejected, labelled correct", "unsure"
-    return "False positive: accepted, labelled wrong", "bad"
+def _error(case: Json) -> tuple[str, Tone]:
+    """The kind of a disagreement, one of ERRORS."""
+    if case.get("status") == "undecided":
+        return ERRORS[2], "muted"
+    return (ERRORS[1], "unsure") if case.get("correct") else (ERRORS[0], "bad")
 
 
 def _text(value: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,15 +53,22 @@ def read_ledger(folder: Path) -> Ledger:
     examples: dict[tuple[str, str, str], list[dict[str, str | None]]] = {}
     for kind in KINDS:
         for path in sorted((folder / kind).glob("[!.]*.parquet")):
-            rows = read_parquet(path)
-            for group in rows.group_by(["data_source", "stage", "reason"]).aggregate([([], "count_all")]).to_pylist():
+            keys = read_parquet(path, ["id", "source_row", "data_source", "stage", "reason"])
+            for group in keys.group_by(["data_source", "stage", "reason"]).aggregate([([], "count_all")]).to_pylist():
                 by_source[group["data_source"], group["stage"], group["reason"]] += group["count_all"]
-            for pair in rows.group_by(["stage", "reason"]).aggregate([]).to_pylist():
-                same = (pc.field("stage") == pair["stage"]) & (pc.field("reason") == pair["reason"])
-                some = rows.filter(same).sort_by("id").slice(0, EXAMPLES).to_pylist()
-                examples[kind, pair["stage"], pair["reason"]] = some
+            for stage, reason, rows in _smallest_ids(path, keys):
+                examples[kind, stage, reason] = rows
     shown = [row for rows in examples.values() for row in rows]
     return Ledger(by_source=by_source, examples=examples, others=_others(folder, shown))
+
+
+def _smallest_ids(path: Path, keys: pa.Table) -> Iterator[tuple[str, str, list[dict[str, str | None]]]]:
+    """(stage, reason, a few rows); only those rows are read with their texts."""
+    for pair in keys.group_by(["stage", "reason"]).aggregate([]).to_pylist():
+        same = (pc.field("stage") == pair["stage"]) & (pc.field("reason") == pair["reason"])
+        chosen = keys.filter(same).sort_by([("id", "ascending"), ("source_row", "ascending")]).slice(0, EXAMPLES)
+        among = pc.field("source_row").isin(chosen["source_row"].to_pylist()) & same
+        yield pair["stage"], pair["reason"], read_parquet(path, rows=among).sort_by("id").to_pylist()
 
 
 def _others(folder: Path, rows: Sequence[dict[str, str | None]]) -> dict[str, str]:

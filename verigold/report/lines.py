@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
@@ -26,6 +26,8 @@ from verigold.report.words import short_count
 
 DENSE = 40
 """From this many points on, the line is drawn thin and its running mean over it."""
+MOST_POINTS = 500
+"""Of a line; a long run is drawn by the means of neighbouring steps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +76,16 @@ class Frame:
     y_marks: Sequence[float]
 
 
+def thinned(item: Series, most: int = MOST_POINTS) -> Series:
+    """The series with at most `most` points: means of neighbours. Single measurements stay as they are."""
+    if item.marks or len(item.points) <= most:
+        return item
+    size = -(-len(item.points) // most)
+    chunks = [item.points[start : start + size] for start in range(0, len(item.points), size)]
+    means = [Point(x=sum(p.x for p in chunk) / len(chunk), y=sum(p.y for p in chunk) / len(chunk)) for chunk in chunks]
+    return replace(item, points=means, band=False)
+
+
 def running_mean(points: Sequence[Point], window: int) -> list[Point]:
     """The mean of each point and up to `window` - 1 before it."""
     means = []
@@ -97,6 +109,7 @@ def curves(
 ) -> Drawing:
     """Lines with direct labels at the right; `levels` are dashed lines across the plot."""
     height = height or max(font * 19, width * 0.4)
+    series = [thinned(item) for item in series]
     labels = _labels(series, levels)
     frame = _frame(series, levels, labels, (width, height), font, show_y, y_range, font * (2.1 if y_title else 0.8))
     parts = _grid(frame, font, show_y)

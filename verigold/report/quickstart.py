@@ -122,10 +122,11 @@ def _audit(found: Quickstart) -> list[Block]:
 def _pool_opening(found: Quickstart) -> list[Block]:
     text = (
         "The pool is made of additions, with defects planted in it on purpose, so that what curation removes can be "
-        "counted against the truth. A sampling model, the untrained base, is in the loop."
+        "counted against the truth. The base model is in the loop: it samples the answers that the stages judge by."
     )
     planted = planted_table(table(found.summary.get("planted")))
-    return [Paragraph(text=text, kind="note"), *([planted] if planted else [])]
+    note = [Paragraph(text=text, kind="note")] if found.pool or planted else []
+    return [*note, *([planted] if planted else [])]
 
 
 def planted_table(planted: Json) -> Table | None:
