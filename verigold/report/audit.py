@@ -173,8 +173,7 @@ def _reasons(audit_json: Json) -> Table:
 
 def _disagreements(cases: Sequence[Json]) -> list[Block]:
     """By kind of error; the first few of the costliest kind stand open."""
-    text = "False positives come first: they teach a policy to be wrong. Some labels are themselves wrong; judge each case"
-        " by itself."
+    text = "False positives first: they teach a policy to be wrong. Some labels are themselves wrong; judge each case."
     by_kind: dict[str, list[Json]] = {}
     for case in cases:
         by_kind.setdefault(_error(case)[0], []).append(case)
