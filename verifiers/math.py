@@ -151,7 +151,7 @@ def _match(gold: Gold, text: str, tolerance: Tolerance) -> Verdict | None:
         return incorrect("response-too-complex", text[:200])
     outcomes: list[Outcome] = []
     open_pairs: list[tuple[Node, Node]] = []
-    for wanted in gold.readings:
+    for wanted in (*gold.readings, *_digits(gold, found)):
         for reading in _towards(wanted, found, text):
             outcome = same(wanted, reading)
             if outcome in EQUAL or _close(wanted, reading, tolerance):
@@ -190,9 +190,16 @@ def _by_worker(wanted: Node, reading: Node, text: str) -> Verdict:
 
 def _towards(wanted: Answer, found: Sequence[Answer], text: str) -> Sequence[Answer]:
     if isinstance(wanted, Based):
-        bare = based(text, wanted.base)
+        bare = based(text, wanted.base or 36)
         return [*found, bare] if bare is not None else found
     return found
+
+
+def _digits(gold: Gold, found: Sequence[Answer]) -> tuple[Answer, ...]:
+    """A gold without a base, such as FF, read as digits for a response that has one."""
+    bases = [reading.base for reading in found if isinstance(reading, Based)]
+    bare = based(gold.text, bases[0]) if bases and any("A" <= letter <= "F" for letter in gold.text.upper()) else None
+    return () if bare is None else (bare,)
 
 
 def _textual_gold(gold: Gold) -> bool:

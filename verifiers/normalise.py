@@ -23,7 +23,7 @@ _SYMBOLS = {
     "⟨": r"\langle ", "⟩": r"\rangle ", "…": r"\ldots ", "⋯": r"\ldots ", "→": r"\to ", "⇒": r"\Rightarrow ",
     "⊥": r"\perp ", "∥": r"\parallel ", "∀": r"\forall ", "∃": r"\exists ", "¬": r"\neg ", "∧": r"\land ", "∨": r"\lor ",
     "。": ".", "、": ",", "∶": ":", "ℓ": r"\ell ", "ℯ": "e", "ⅈ": "i", "µ": r"\mu ", "∆": r"\Delta ", "Ω": r"\Omega ",
-    "【": "[", "】": "]", "「": '"', "」": '"', "¢": r"\cent ",
+    "【": "[", "】": "]", "「": '"', "」": '"', "¢": r"\text{ cents}",
 }  # fmt: skip
 
 _GREEK = (

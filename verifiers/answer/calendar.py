@@ -26,6 +26,7 @@ _DATES = tuple(
         rf"\b{_NAME}\s+{_DAY}(?:\s*,?\s+{_YEAR}|\s*,\s*{_YEAR.replace('year', 'year2')})?(?![\d:])",
         rf"\b{_DAY}\s+(?:of\s+)?{_NAME}(?:\s*,?\s*{_YEAR})?(?!\d)",
         r"\b(?P<year>\d{4})\s?[-/.]\s?(?P<number>\d{1,2})\s?[-/.]\s?(?P<day>\d{1,2})(?!\d)",
+        r"\b(?P<number>\d{1,2})\s?/\s?(?P<day>\d{1,2})\s?/\s?(?P<year>\d{4})(?!\d)",
         r"(?P<year>\d{4})\s?年\s?(?P<number>\d{1,2})\s?月\s?(?P<day>\d{1,2})\s?[日号]",
     )
 )
@@ -65,6 +66,8 @@ def dates(text: str) -> frozenset[str]:
             month = int(groups["number"]) if groups.get("number") else _MONTH_NAMES.get(groups.get("month") or "", 0)
             year = groups.get("year") or groups.get("year2") or "-"
             day = int(groups["day"])
+            if month > 12 >= day and "/" in match.group():
+                month, day = day, month
             if 1 <= month <= 12 and 1 <= day <= 31:
                 found.add(f"{year}-{month:02d}-{day:02d}")
     return frozenset(found)

@@ -15,7 +15,7 @@ from mpmath.libmp import fone, from_int, from_rational, fzero
 
 from verifiers.answer import exact_value
 from verifiers.answer.substitute import terms
-from verifiers.answer.tree import Node, TooComplex, holds
+from verifiers.answer.tree import Node, TooComplex, holds, symbols
 
 Real = tuple[int, int, int, int]
 Value = tuple[Any, Any]
@@ -27,6 +27,7 @@ class Undefined(Exception):  # noqa: N818
 
 _MAX_EXPONENT = 2_000
 """Arguments of periodic functions above 2^2000 would need as many bits of pi."""
+MAX_SYMBOLIC_TERMS = 64
 _MAX_MAGNITUDE = 60
 """Exponents above 2^60 give numbers that no answer needs."""
 
@@ -277,12 +278,29 @@ def _unbounded(node: Node) -> bool:
 
 def _series(node: Node, at: Mapping[str, Value], precision: int) -> Value:
     parts = terms(node)
+    if parts is None and symbols(node):
+        return _series_at(node, at, precision)
     if parts is None:
         if any(_unbounded(child) for child in node.args[1:]):
             raise Undefined("an infinite sum")
         raise TooComplex("a sum of too many terms")
     join = _add if node.op == "sum" else _mul
     return join(Node("add", tuple(parts)), at, precision)
+
+
+def _series_at(node: Node, at: Mapping[str, Value], precision: int) -> Value:
+    """A sum with a symbolic bound, at a point where the bounds are integers."""
+    first, last = (evaluate(child, at, precision) for child in node.args[1:])
+    if any(value[1] != fzero or value[0][2] < 0 or magnitude(value[0]) > 12 for value in (first, last)):
+        raise Undefined("bounds that are no small integers")
+    low, high = (int(libmp.to_int(value[0])) for value in (first, last))
+    if high - low > MAX_SYMBOLIC_TERMS:
+        raise Undefined("a sum of too many terms")
+    total: Value = (fzero, fzero) if node.op == "sum" else (fone, fzero)
+    for index in range(low, high + 1):
+        term = evaluate(node.args[0], {**at, str(node.value): (from_int(index), fzero)}, precision)
+        total = add(total, term, precision) if node.op == "sum" else multiply(total, term, precision)
+    return total
 
 
 def _periodic(real_function: Any, complex_function: Any) -> Callable[[Value, int], Value]:
@@ -349,6 +367,7 @@ _FUNCTIONS: dict[str, Callable[[Value, int], Value]] = {
     "arcsec": _inverted(_complex_only(libmp.mpc_acos)), "arccsc": _inverted(_complex_only(libmp.mpc_asin)),
     "arcsinh": _complex_only(libmp.mpc_asinh), "arccosh": _complex_only(libmp.mpc_acosh),
     "arctanh": _complex_only(libmp.mpc_atanh), "sgn": _sgn,
+    "conj": lambda value, precision: (value[0], libmp.mpf_neg(value[1])),
     "Re": lambda value, precision: (value[0], fzero), "Im": lambda value, precision: (value[1], fzero),
 }  # fmt: skip
 

@@ -200,8 +200,9 @@ class _Parser:
                 return node
 
     def raised(self, base: Node) -> Node:
-        if self.peek().value == r"\circ" or self.is_group_of(r"\circ"):
-            self.at += 1 if self.peek().value == r"\circ" else 3
+        marks = (r"\circ", "o") if base.op == "num" else (r"\circ",)
+        if self.peek().value in marks or any(map(self.is_group_of, marks)):
+            self.at += 1 if self.peek().value in marks else 3
             return self.arc_minutes(Node("degree", (base,)))
         exponent = self.script()
         if base.op == "const" and base.value == "e":
@@ -281,8 +282,20 @@ class _Parser:
     def numeral(self) -> Node:
         token = self.take()
         following = self.peek()
-        if following.kind == "command" and following.value in (r"\overline", r"\bar", r"\dot") and "." in token.value:
-            return self.repeating(token.value)
+        if "." in token.value:
+            if following.kind == "command" and following.value in (r"\overline", r"\bar", r"\dot"):
+                return self.repeating(token.value)
+            if (
+                following.value == "("
+                and not following.spaced
+                and self.peek(1).value.isdigit()
+                and self.peek(2).value == ")"
+            ):
+                self.at += 3
+                return self.periodic(token.value, self.tokens[self.at - 2].value)
+            if following.value == r"\ldots":
+                self.take()
+                return self.going_on(token.value)
         node = literal(token.value)
         whole = token.value.isdigit()
         if whole and following.value == r"\frac" and following.kind == "command":
@@ -307,6 +320,20 @@ class _Parser:
                 continue
             self.take()
             digits += self.digits()
+        return self.periodic(literal_text, digits)
+
+    def going_on(self, literal_text: str) -> Node:
+        """0.1666...: the shortest period that stands three times at the end (twice for two digits and more)."""
+        whole, _, digits = literal_text.partition(".")
+        for length in range(1, len(digits) // 2 + 1):
+            period = digits[-length:]
+            if digits.endswith(period * (3 if length == 1 else 2)):
+                while digits.endswith(period):
+                    digits = digits[:-length]
+                return self.periodic(f"{whole}.{digits}", period)
+        raise Unreadable("digits that go on")
+
+    def periodic(self, literal_text: str, digits: str) -> Node:
         whole, _, fixed = literal_text.partition(".")
         if not digits.isdigit() or len(digits) > 200 or len(literal_text) > 200:
             raise Unreadable("repeating decimal")
@@ -588,6 +615,10 @@ class _Parser:
         if self.peek().kind == "open":
             end = self.closing[self.at]
             inner = "".join(token.value for token in self.tokens[self.at + 1 : end])
+            if value in (r"\overline", r"\bar") and any(
+                token.value in "+-" for token in self.tokens[self.at + 1 : end]
+            ):
+                return Node("func", (self.group(),), "conj")
             self.at = end + 1
         else:
             inner = self.take().value

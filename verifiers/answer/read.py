@@ -36,7 +36,7 @@ _FRENCH = re.compile(r"([\[\]])([^\[\]()]{1,200}[,;][^\[\]()]{1,200})([\[\]])")
 _ORDINAL = re.compile(
     r"(?<=\d)\s?\^\s?\{?(?:\\(?:text|mathrm|textrm|textsuperscript)\s?\{)?(st|nd|rd|th)(?![A-Za-z])\}{0,2}"
 )
-_ISO_DATE = re.compile(r"\d{4}\s?-\s?\d{1,2}\s?-\s?\d{1,2}")
+_ISO_DATE = re.compile(r"\d{4}\s?[-/]\s?\d{1,2}\s?[-/]\s?\d{1,2}|\d{1,2}/\d{1,2}/\d{4}")
 
 
 def _turned(match: re.Match[str]) -> str:
@@ -49,15 +49,40 @@ def _turned(match: re.Match[str]) -> str:
     )
 
 
+_CHOOSE = re.compile(r"(?:\{\s?\}\s?)?[_^]\s?\{?(\w{1,6})\}?\s?(?:\\mathrm\{)?([CPA])\}?\s?_\s?\{?(\w{1,6})\}?")
+_CHOOSE_CALL = re.compile(r"(?<![A-Za-z\\_])(?:C|nCr)\((\w{1,6}),\s?(\w{1,6})\)")
+_ARRANGED = re.compile(
+    r"(?<![A-Za-z\\_])(?:[AP]_\{?(\d{1,4})\}?\^\{?(\d{1,4})\}?|P\((\d{1,4}),\s?(\d{1,4})\)|(\d{1,4})P(\d{1,4}))(?![\w])"
+)
+
+
+def _chosen(match: re.Match[str]) -> str:
+    """_7C_3 is 7 choose 3, _7P_3 the number of arrangements."""
+    n, kind, k = match.groups()
+    return rf"\binom{{{n}}}{{{k}}}" if kind == "C" else rf"\frac{{({n})!}}{{({n}-{k})!}}"
+
+
+def _arranged(match: re.Match[str]) -> str:
+    n, k = (int(group) for group in match.groups() if group)
+    return rf"\frac{{{n}!}}{{{n - k}!}}" if n >= k else match.group()
+
+
+def _notations(text: str) -> str:
+    if "[" in text:
+        text = _FRENCH.sub(_turned, text)
+    if "^" in text or "_" in text:
+        text = _ARRANGED.sub(_arranged, _CHOOSE.sub(_chosen, _ORDINAL.sub(r"\1", text)))
+    if "C(" in text or "P" in text or "nCr" in text:
+        text = _ARRANGED.sub(_arranged, _CHOOSE_CALL.sub(r"\\binom{\1}{\2}", text))
+    return text
+
+
 def prepared(text: str) -> str:
     """The plain form that is tokenised."""
     text = without_doubled_braces(unfence(plain(text)))
     if len(text) > tree.MAX_CHARS:
         raise TooComplex("too many characters")
-    if "[" in text:
-        text = _FRENCH.sub(_turned, text)
-    if "^" in text:
-        text = _ORDINAL.sub(r"\1", text)
+    text = _notations(text)
     if text.startswith("$") and text.count("$") == 1:
         text = "\\" + text
     return text
@@ -202,7 +227,9 @@ def _moments(bare: str, words: tuple[str, ...]) -> list[Answer]:
 
 def based(text: str, base: int) -> Based | None:
     """Digits without a written base, read towards a gold that has one."""
-    digits = textual(text).strip().replace(" ", "").upper().removeprefix("0X").removesuffix("H" if base == 16 else "\0")
+    digits = textual(text).strip().replace(" ", "").upper()
+    if not all(digit.isdigit() or "A" <= digit <= "Z" and ord(digit) - 55 < base for digit in digits):
+        return None
     if not digits or not digits.isalnum() or not digits.isascii():
         return None
     return Based(digits.lstrip("0") or "0", 0)

@@ -27,6 +27,9 @@ _NOT_UNITS = frozenset("sqrt pi infty infinity inf oo sin cos tan log ln cot sec
 
 def scalar(tokens: Tokens, *, tight_units: bool = False) -> Scalar:
     """Raises Unreadable."""
+    parts = _compound(tokens)
+    if parts is not None:
+        return parts
     money, tokens = _currency(tokens)
     place = _unit_start(tokens, tight_units)
     unit, head = money, list(tokens)
@@ -41,11 +44,40 @@ def scalar(tokens: Tokens, *, tight_units: bool = False) -> Scalar:
     return _with_marks(parse(head), unit, _significant(head))
 
 
+def _compound(tokens: Tokens) -> Scalar | None:
+    """2 hours 30 minutes, 5 ft 4 in: a sum of quantities of one kind, written without a sign."""
+    starts = [
+        place
+        for place, token in enumerate(tokens)
+        if token.kind == "num"
+        and (place == 0 or (tokens[place - 1].kind in ("word", "text", "letter") and token.spaced))
+    ]
+    if len(starts) < 2 or starts[0] != 0 or len(tokens) > units.MAX_TOKENS:
+        return None
+    ends = [*starts[1:], len(tokens)]
+    found = [scalar(tokens[start:end]) for start, end in zip(starts, ends, strict=True)]
+    return joined(found)
+
+
+def joined(found: Sequence[Scalar]) -> Scalar | None:
+    """Quantities of one kind in falling, different units as their sum; None for anything else."""
+    first = found[0].unit
+    if first is None or first.counted or first.offset or len({item.unit for item in found}) < len(found):
+        return None
+    terms: list[Node] = []
+    for item in found:
+        if item.unit is None or item.unit.counted or item.unit.dimensions != first.dimensions:
+            return None
+        terms.append(Node("mul", (item.node, tree.number(item.unit.factor / first.factor))))
+    return Scalar(Node("add", tuple(terms)), first)
+
+
 def _currency(tokens: Tokens) -> tuple[Unit | None, Tokens]:
     place = 1 if len(tokens) > 1 and tokens[0].value in "-+" else 0
     first = tokens[place]
     if len(tokens) > place + 1 and first.value.lower() in _CURRENCY and first.kind != "num":
-        rest = [*tokens[:place], *tokens[place + 1 :]]
+        skipped = 2 if tokens[place + 1].value == "." and len(tokens) > place + 2 else 1
+        rest = [*tokens[:place], *tokens[place + skipped :]]
         if first.value.lower() == "us":
             return units.lookup("usd"), rest[1:] if rest[0].value in ("dollar", "$") else rest
         return units.lookup({r"\pounds": "£", r"\euro": "€"}.get(first.value, first.value)), rest
@@ -130,26 +162,31 @@ def _significant(tokens: Sequence[Token]) -> int:
 def based(tokens: Tokens) -> Based | None:
     """1011_2, (1011)_{2}, 2A_{16}, 1011_{two}, 0x2A."""
     if len(tokens) == 1 and tokens[0].kind == "hex":
-        return Based(tokens[0].value.lstrip("0") or "0", 16)
-    place = next((place for place, token in enumerate(tokens) if is_mark(token, "_")), None)
+        letter, digits = tokens[0].value[0], tokens[0].value[1:]
+        return Based(digits.lstrip("0") or "0", {"X": 16, "B": 2, "O": 8}[letter])
+    place = next((place for place, token in enumerate(tokens) if is_mark(token, "_") or token.value == "base"), None)
     if place is None or place == 0:
         return None
     base = _base(tokens[place + 1 :])
     head = tokens[1 : place - 1] if enclosed(tokens[:place]) else tokens[:place]
     digits = "".join(token.value for token in head).upper()
-    if base is None or not head or not digits.isalnum() or not digits.isascii():
+    if base is None or not head or not digits.replace(".", "", 1).isalnum() or not digits.isascii():
         return None
     starts_like_number = head[0].kind in ("num", "hex") or (base > 10 and len(digits) > 1)
-    if not starts_like_number or any(_DIGITS.index(digit) >= base for digit in digits):
+    if not starts_like_number or any(_DIGITS.index(digit) >= base for digit in digits if digit != "."):
         return None
     return Based(digits.lstrip("0") or "0", base)
 
 
 def _base(tokens: Tokens) -> int | None:
-    inner = tokens[1:-1] if enclosed(tokens) else tokens
+    inner = list(tokens)
+    while enclosed(inner):
+        inner = inner[1:-1]
+    if len(inner) == 2 and inner[0].value.strip() == "base":
+        inner = inner[1:]
     if len(inner) != 1:
         return None
-    text = inner[0].value.lower()
+    text = inner[0].value.lower().removeprefix("base").strip()
     value = int(text) if text.isdigit() and len(text) < 3 else _BASE_WORDS.get(text, 0)
     return value if 2 <= value <= 36 else None
 

@@ -220,6 +220,11 @@ def collected(answers: list[Answer], *, either: bool) -> Answer:
             total = union(total, region) if either else intersection(total, region)
         if total.pieces or either:
             return total
+    quantities = [answer for answer in answers if isinstance(answer, Scalar)]
+    if len(quantities) == len(answers) and not either:
+        total = scalars.joined(quantities)
+        if total is not None:
+            return total
     named = [answer for answer in answers if isinstance(answer, Named)]
     names = {answer.name for answer in named}
     if len(named) == len(answers) and len(names) == 1:

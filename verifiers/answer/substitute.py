@@ -17,12 +17,12 @@ def replace(node: Node, name: str, value: Node) -> Node:
 
 
 def term_count(node: Node) -> int:
-    """Terms of a finite sum or product with constant bounds; 1 for others, whose terms are never written out."""
+    """Terms of a finite sum or product with constant bounds; 20 for others, of which only few terms are summed."""
     from verifiers.answer.exact_value import rational
 
     first, last = rational(node.args[1]), rational(node.args[2])
     if not isinstance(first, int) or not isinstance(last, int) or last - first >= MAX_TERMS:
-        return 1
+        return 20
     return max(1, last - first + 1)
 
 

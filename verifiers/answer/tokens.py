@@ -37,7 +37,7 @@ SKIPPED_WITH_ARGUMENT = frozenset(r"\hspace \vspace \phantom \hphantom \vphantom
 COLOURS = frozenset(r"\color \textcolor \colorbox \fcolorbox".split())
 
 SYNONYMS = {
-    r"\dfrac": r"\frac", r"\tfrac": r"\frac", r"\cfrac": r"\frac", r"\dbinom": r"\binom", r"\tbinom": r"\binom",
+    r"\dfrac": r"\frac", r"\tfrac": r"\frac", r"\cfrac": r"\frac", r"\nicefrac": r"\frac", r"\sfrac": r"\frac", r"\dbinom": r"\binom", r"\tbinom": r"\binom",
     r"\lbrace": r"\{", r"\rbrace": r"\}", r"\lbrack": "[", r"\rbrack": "]", r"\lparen": "(", r"\rparen": ")",
     r"\geq": r"\ge", r"\leq": r"\le", r"\geqslant": r"\ge", r"\leqslant": r"\le", r"\geqq": r"\ge", r"\leqq": r"\le",
     r"\lt": "<", r"\gt": ">", r"\neq": r"\ne", r"\mid": "|", r"\vert": "|", r"\lvert": "|", r"\rvert": "|",
@@ -55,7 +55,7 @@ SYNONYMS = {
 
 _MASTER = re.compile(
     r"(?P<space>(?:\s|~|\\[,;:!\s>]|\\q?quad(?![A-Za-z])|\\thinspace(?![A-Za-z])|\\enspace(?![A-Za-z]))+)"
-    r"|(?P<hex>0[xX][0-9A-Fa-f]+)"
+    r"|(?P<hex>0(?:[xX][0-9A-Fa-f]+|[bB][01]+|[oO][0-7]+)(?![\w.]))"
     r"|(?P<num>\d+(?:\.\d+|\.(?![\d.]))?|\.\d+)"
     r"|(?P<command>\\[A-Za-z]+)"
     r"|(?P<escape>\\[^A-Za-z\s])"
@@ -123,7 +123,7 @@ class _Lexer:
             elif kind == "letters":
                 self.letters(value)
             elif kind == "hex":
-                self.add("hex", value[2:].upper())
+                self.add("hex", value[1:].upper())
             else:
                 self.mark(_TEXT_OPS.get(value, value))
         return self.tokens
