@@ -44,6 +44,7 @@ def main() -> None:
     """Entry point. Exit codes: 0 done; 1 ran and a check failed; 2 recipe, flag or input error; 130 interrupted."""
     check_import_names()
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     from pipeline.config import RecipeError
 
     try:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import multiprocessing
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,9 +20,11 @@ from rich.console import Console
 
 from pipeline.atomic import write_json, write_text
 from pipeline.config import STRICT, Layer, RecipeError, dump, load, read_toml
+from pipeline.progress import stderr_console
 
 STEPS_FOLDER = ".steps"
 AUDIT_FILE = "audit/audit.json"
+RUNS = ("dapo", "control")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +175,14 @@ def _pool_layer(recipe: Layer, root: Path) -> Layer:
     return Layer(name="quick start", base=root.resolve(), table={"sources": sources, "stages": stages})
 
 
-def _train(config: QuickstartConfig, root: Path, name: str, console: Console) -> None:
+def _train_both(config: QuickstartConfig, root: Path, console: Console) -> None:
+    """One process and one thread each: the runs are independent, and so are their bits of each other."""
+    with ProcessPoolExecutor(len(RUNS), mp_context=multiprocessing.get_context("spawn")) as pool:
+        for run in [pool.submit(_train, config, root, name, console.quiet) for name in RUNS]:
+            run.result()
+
+
+def _train(config: QuickstartConfig, root: Path, name: str, quiet: bool) -> None:
     """`dapo` learns from the verifier, `control` from coin flips; nothing else differs."""
     from trainer.config import from_layers
     from trainer.loop import train
@@ -180,11 +191,13 @@ def _train(config: QuickstartConfig, root: Path, name: str, console: Console) ->
         "model": "base",
         "shards": "pool",
         "seed": config.seed,
+        "threads": 1,
         "max_generated_tokens": config.max_generated_tokens,
         "evaluation": {"every": config.eval_every_steps, "shards": "heldout", "problems": config.eval_problems},
         "reward": {"kind": "random" if name == "control" else "verdict"},
     }
     layer = Layer(name="quick start", base=root.resolve(), table=table)
+    console = stderr_console(quiet=quiet)
     summary = train(from_layers([read_toml(config.train), layer]), root / "runs" / name, console=console)
     if not summary.ended:
         raise RuntimeError(f"{root / 'runs' / name}: training stopped ({summary.exit_reason}): {summary.detail}")
@@ -260,13 +273,13 @@ def summarise(root: Path) -> dict[str, Any]:
         name: {"greedy": score["greedy"]["estimate"], "pass_at_1": score["pass_at_1"]["estimate"]}
         for name, score in scores.items()
     }
-    tokens = {name: _json(root / "runs" / name / "summary.json")["generated_tokens"] for name in ("dapo", "control")}
+    tokens = {name: _json(root / "runs" / name / "summary.json")["generated_tokens"] for name in RUNS}
     return {
         "curate": {key: real[key] for key in ("rows_in", "rows_kept", "dropped", "quarantined")},
         "planted": planted_removal(read_pool(root / "pool.jsonl"), read_shards(root / "pool")),
         "audit": {"n": audit["n"]} | {key: audit[key]["estimate"] for key in ("fnr", "fpr", "undecided")},
         "base": rates["base"],
-        "train": {name: rates[name] | {"generated_tokens": tokens[name]} for name in ("dapo", "control")},
+        "train": {name: rates[name] | {"generated_tokens": tokens[name]} for name in RUNS},
         "curation_tokens": sum(stage["generated_tokens"] for stage in pool["sampling"].values()),
     }
 
