@@ -5,6 +5,7 @@ Every step is recorded when it is finished; the same command again does only wha
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import json
 import multiprocessing
@@ -93,15 +94,14 @@ def run(config: QuickstartConfig, root: Path, console: Console, *, fresh: bool =
     """The whole job; returns the summary that it also writes to `root/summary.json`."""
     if fresh and (root / STEPS_FOLDER).is_dir():
         shutil.rmtree(root)
-    root.mkdir(parents=True, exist_ok=True)
+    _same_recipe(config, root)
     steps = Steps(root=root, console=console)
     code = {"recipe": dump(config), "files": [_digest(path) for path in _inputs(config)]}
     steps.once("curate-real", code, ["real/manifest.json"], lambda: _curate_real(config, root, console))
     steps.once("audit", code, [AUDIT_FILE, "audit/report.html"], lambda: _audit(config, root))
     steps.once("base", code, ["base/config.json"], lambda: _base(config, root, console))
     steps.once("curate-pool", code, ["pool/manifest.json"], lambda: _curate_pool(config, root, console))
-    for name in ("dapo", "control"):
-        steps.once(f"train-{name}", code, [f"runs/{name}/final"], lambda name=name: _train(config, root, name, console))
+    steps.once("train", code, [f"runs/{name}/final" for name in RUNS], lambda: _train_both(config, root, console))
     for name, model in _models(root).items():
         steps.once(
             f"eval-{name}",
@@ -112,6 +112,21 @@ def run(config: QuickstartConfig, root: Path, console: Console, *, fresh: bool =
     steps.once("transcripts", code, ["transcripts.json"], lambda: _transcripts(config, root))
     steps.once("report", code, ["summary.json", "report.html", "picture.svg"], lambda: _report(root, steps))
     return _json(root / "summary.json")
+
+
+def _same_recipe(config: QuickstartConfig, root: Path) -> None:
+    """Raises RecipeError when the folder was begun with another recipe: its parts would not belong together."""
+    saved, resolved = root / "recipe.toml", dump(config)
+    if not saved.exists():
+        write_text(saved, resolved)
+        return
+    lines = difflib.unified_diff(
+        saved.read_text(encoding="utf-8").splitlines(), resolved.splitlines(), n=0, lineterm=""
+    )
+    changed = [line for line in lines if not line.startswith(("---", "+++", "@@"))]
+    if changed:
+        listed = "\n".join(f"  {line}" for line in changed)
+        raise RecipeError(f"{root}: begun with another recipe; use --fresh or another --out. Changed:\n{listed}")
 
 
 def _inputs(config: QuickstartConfig) -> list[Path]:
