@@ -315,7 +315,11 @@ def write_quickstart(root: Path) -> None:
     ]
     (root / "transcripts.json").write_text(json.dumps(transcripts), encoding="utf-8")
     summary = {
-        "planted": {"wrong_gold": {"n": 80, "removed": 71}, "duplicate": {"n": 20, "removed": 20}},
+        "planted": {
+            "clean": {"n": 160, "removed": 8},
+            "wrong-gold": {"n": 80, "removed": 71},
+            "duplicate": {"n": 20, "removed": 20},
+        },
         "curation_tokens": 64500,
         "wall_s": 281.0,
     }

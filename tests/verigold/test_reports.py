@@ -149,7 +149,9 @@ def test_quickstart_numbers(root: Path) -> None:
         assert rows[name][3:5] == [percent(data["pass_at_k"][k]["estimate"]) for k in ("4", "16")]
     assert rows["base model"][5:] == ["0", "0"]
     assert rows["DAPO"][5:] == ["198,000", "64,500"]
-    assert found["Planted rows and what curation removed"][0] == ["wrong gold", "80", "71", percent(71 / 80)]
+    planted = found["Planted rows and what curation removed"]
+    assert planted[0] == ["wrong-gold", "80", "71", percent(71 / 80)]
+    assert planted[-1][0] == "no defect"
 
 
 def test_quickstart_curves_begin_at_the_base_and_end_at_the_final_model(root: Path) -> None:
@@ -171,6 +173,7 @@ def test_quickstart_words_follow_the_data(root: Path, tmp_path: Path) -> None:
     path.write_text(json.dumps(value), encoding="utf-8")
     words = " ".join(b.text for b in walk(quickstart.document(tmp_path / "other").blocks) if isinstance(b, Paragraph))
     assert "styles of answer" not in words
+    assert "does not come from training as such" in words
     assert f"to {percent(0.3)}" in words
 
 

@@ -61,15 +61,18 @@ def document(folder: Path) -> Document:
     )
 
 
-def blocks(folder: Path, *, nested: bool = False) -> list[Block]:
-    """Summary, key figures and sections of one curated folder. nested: inside a report with key figures of its own."""
+def blocks(folder: Path, *, nested: bool = False, alarms: bool = True) -> list[Block]:
+    """Summary, key figures and sections of one curated folder.
+
+    nested: inside a report with key figures of its own. alarms: off where large losses are intended.
+    """
     manifest, ledger = read_json(folder / "manifest.json"), read_ledger(folder)
     found: list[Block] = [
         Paragraph(text=summary(manifest), kind="plain" if nested else "lead"),
         *_balance(manifest),
         *([] if nested else [_facts(manifest)]),
         Section(title="From raw rows to kept rows", blocks=[funnel_figure(manifest), reasons_table(manifest)]),
-        Section(title="Sources", blocks=source_blocks(manifest, ledger)),
+        Section(title="Sources", blocks=source_blocks(manifest, ledger, alarms_wanted=alarms)),
     ]
     optional = {
         "Benchmarks": _benchmarks(manifest),

@@ -54,6 +54,9 @@ from verigold.report.words import (
     shorten,
 )
 
+SOUND = "clean"
+"""The kind of pool rows in which nothing was planted."""
+
 
 def render(root: Path) -> str:
     """The HTML page of a quick start."""
@@ -62,7 +65,11 @@ def render(root: Path) -> str:
 
 def document(root: Path) -> Document:
     found = read(root)
-    pool = curation.blocks(root / "pool", nested=True) if found.pool else [_missing("The pool was not curated")]
+    pool = (
+        curation.blocks(root / "pool", nested=True, alarms=False)
+        if found.pool
+        else [_missing("The pool was not curated")]
+    )
     return Document(
         title="Verigold quick start",
         subtitle="Raw rows, curated shards, verified rewards, a trained policy: what this run did, from its own files",
@@ -71,7 +78,7 @@ def document(root: Path) -> Document:
             _facts(found),
             Section(title="Real data", blocks=_real(found)),
             Section(title="The verifier", blocks=_audit(found)),
-            Section(title="The training pool", blocks=[*_pool_opening(found), *pool]),
+            Section(title="The training pool", blocks=_pool(found)),
             Section(title="Learning", blocks=_learning(found)),
             Section(title="Before and after", blocks=_comparison(found)),
             Section(title="Transcripts", blocks=_transcripts(found)),
@@ -119,23 +126,30 @@ def _audit(found: Quickstart) -> list[Block]:
     return audit.blocks(found.audit, nested=True) if found.audit else [_missing("The verifier was not audited")]
 
 
-def _pool_opening(found: Quickstart) -> list[Block]:
+def _pool(found: Quickstart) -> list[Block]:
     text = (
         "The pool is made of additions, with defects planted in it on purpose, so that what curation removes can be "
         "counted against the truth. The base model is in the loop: it samples the answers that the stages judge by."
     )
     planted = planted_table(table(found.summary.get("planted")))
-    note = [Paragraph(text=text, kind="note")] if found.pool or planted else []
-    return [*note, *([planted] if planted else [])]
+    if not found.pool:
+        return [*([planted] if planted else []), _missing("The pool was not curated")]
+    curated = curation.blocks(found.root / "pool", nested=True, alarms=False)
+    return [Paragraph(text=text, kind="note"), *([planted] if planted else []), *curated]
 
 
 def planted_table(planted: Json) -> Table | None:
     """What was planted and what curation removed of it."""
     rows = []
-    for kind, entry in planted.items():
+    for kind, entry in sorted(planted.items(), key=lambda item: item[0] == SOUND):
         n, removed = whole(table(entry).get("n")), whole(table(entry).get("removed"))
         rows.append(
-            [plain(str(kind).replace("_", " ")), counted(n), counted(removed), share(removed / n if n else None)]
+            [
+                plain("no defect" if kind == SOUND else str(kind)),
+                counted(n),
+                counted(removed),
+                share(removed / n if n else None),
+            ]
         )
     if not rows:
         return None

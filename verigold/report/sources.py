@@ -38,11 +38,11 @@ def unusual_sources(by_source: Mapping[str, Any]) -> dict[str, bool]:
     return alarms
 
 
-def source_blocks(manifest: Json, ledger: Ledger) -> list[Block]:
+def source_blocks(manifest: Json, ledger: Ledger, *, alarms_wanted: bool = True) -> list[Block]:
     """Alarms, then rows kept and lost by source."""
     by_source = table(manifest.get("by_source"))
     licences = {str(source.get("name")): str(source.get("license")) for source in items(manifest.get("sources"))}
-    alarms = unusual_sources(by_source)
+    alarms = unusual_sources(by_source) if alarms_wanted else dict.fromkeys(by_source, False)
     rows = []
     for name, entry in by_source.items():
         rows_in, kept = whole(table(entry).get("rows_in")), whole(table(entry).get("rows_kept"))
@@ -71,8 +71,9 @@ def source_blocks(manifest: Json, ledger: Ledger) -> list[Block]:
         if alarm
     ]
     columns = [*left("source", "licence"), *right("rows in", "kept", "lost"), *left("most often for", "")]
-    note = (
+    rule = (
         f"A loss is called unusual when its lower 95 % bound is above {tick_percent(UNUSUAL_LOSS)}, or more than "
         f"{UNUSUAL_EXCESS * 100:.0f} points above that of all other sources together."
     )
+    note = rule if alarms_wanted else ""
     return [*found, Table(caption="Rows kept and lost by source", columns=columns, rows=rows, note=note)]
