@@ -74,7 +74,7 @@ def plain(text: str) -> str:
     return text
 
 
-_MARKDOWN = re.compile(r"(?<![\d)])\*\*|\*\*(?![\d(])|__|`")
+_MARKDOWN = re.compile(r"(?<![\w)}])\*\*(?=\S)|(?<=\S)\*\*(?![\w({\\])|`|^\*\*|\*\*$")
 _HASHES = re.compile(r"^\s*#{2,}\s*")
 
 
@@ -97,7 +97,7 @@ def unfence(text: str) -> str:
 
 def _without_stop(text: str) -> str:
     while True:
-        shorter = text.rstrip(" \t\n.。") if not text.endswith(r"\right.") else text
+        shorter = text if text.endswith((r"\right.", "..")) else text.rstrip(" \t\n.。")
         shorter = shorter[:-2] if shorter.endswith("\\\\") else shorter
         if shorter == text:
             return text

@@ -202,13 +202,18 @@ def _both_named(left: Named, right: Named) -> Outcome:
         if isinstance(right.value, Scalar) and _skeleton(left) == _skeleton(right):
             node = rename(right.value.node, right.parameters[0], left.parameters[0])
             return same(left.value, Scalar(node, right.value.unit, right.value.digits))
-    if left.name == right.name or _label(left) or _label(right):
+    if left.name == right.name or _label(left) or _label(right) or _graph(left, right) or _graph(right, left):
         outcome = same(left.value, right.value)
     else:
         outcome = Outcome.DIFFERENT
     if outcome not in EQUAL and left.equation is not None and right.equation is not None:
         return equations.same_relation(left.equation, right.equation)
     return outcome
+
+
+def _graph(left: Named, right: Named) -> bool:
+    """y = x^2 and f(x) = x^2."""
+    return left.name == "y" and len(right.parameters) == 1 and right.name.endswith(f"({right.parameters[0]})")
 
 
 def _label(named: Named) -> bool:

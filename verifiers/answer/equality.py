@@ -52,6 +52,20 @@ def equal(left: Node, right: Node) -> Outcome:
     try:
         return Outcome.EXACT if left == right else _equal(left, right)
     except TooComplex:
+        return _by_logarithms(left, right)
+
+
+def _by_logarithms(left: Node, right: Node) -> Outcome:
+    """Powers of positive numbers that are too large to be valued: e1 ln b1 against e2 ln b2."""
+    logarithms: list[Node] = []
+    for node in (left, right):
+        base = exact_value.rational(node.args[0]) if node.op == "pow" else None
+        if base is None or base <= 1:
+            return Outcome.COMPLEX
+        logarithms.append(Node("mul", (node.args[1], Node("func", (node.args[0],), "ln"))))
+    try:
+        return _equal(*logarithms)
+    except TooComplex:
         return Outcome.COMPLEX
 
 

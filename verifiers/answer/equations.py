@@ -35,6 +35,8 @@ def same_relation(left: Relation, right: Relation) -> Outcome:
         ratio = _constant_ratio(first, second)
     except TooComplex:
         return Outcome.COMPLEX
+    if ratio == 0 and left.op in ("=", r"\ne") and _fractional(first, second):
+        ratio = _constant_ratio(_numerator(first)[0], _numerator(second)[0])
     if ratio is None:
         return Outcome.UNKNOWN
     if ratio == 0:
@@ -42,6 +44,38 @@ def same_relation(left: Relation, right: Relation) -> Outcome:
     if left.op in ("=", r"\ne"):
         return Outcome.NUMERIC
     return Outcome.NUMERIC if (ratio > 0) == (left.op == right.op) else Outcome.DIFFERENT
+
+
+def _fractional(*nodes: Node) -> bool:
+    return any(tree.holds(node, frozenset(("div", "pow"))) for node in nodes)
+
+
+def _numerator(node: Node) -> tuple[Node, Node]:
+    """(numerator, denominator) of sums and products of quotients, nothing cancelled."""
+    one = tree.number(1)
+    if node.op in ("neg", "group"):
+        top, bottom = _numerator(node.args[0])
+        return Node("neg", (top,)) if node.op == "neg" else top, bottom
+    if node.op == "div":
+        above, below = map(_numerator, node.args)
+        return _times(above[0], below[1]), _times(above[1], below[0])
+    if node.op == "pow" and node.args[1].op == "neg" and node.args[1].args[0].op == "num":
+        return one, Node("pow", (node.args[0], node.args[1].args[0]))
+    if node.op not in ("add", "mul"):
+        return node, one
+    top, bottom = _numerator(node.args[0])
+    for child in node.args[1:]:
+        above, below = _numerator(child)
+        if node.op == "mul":
+            top, bottom = _times(top, above), _times(bottom, below)
+        else:
+            top, bottom = Node("add", (_times(top, below), _times(above, bottom))), _times(bottom, below)
+    return top, bottom
+
+
+def _times(left: Node, right: Node) -> Node:
+    one = tree.number(1)
+    return right if left == one else left if right == one else Node("mul", (left, right))
 
 
 def _constant_ratio(first: Node, second: Node) -> int | None:

@@ -401,7 +401,7 @@ class _Parser:
         return tail if head is None else Node("mul", (head, tail))
 
     def letters(self, value: str) -> Node:
-        nodes = [self.plain_name(letter) for letter in value[:-1]] + [self.name(value[-1])]
+        nodes = [self.plain_name(letter) for letter in value[:-1]] + [self.postfix(self.name(value[-1]))]
         self.nodes += len(nodes)
         return nodes[0] if len(nodes) == 1 else Node("mul", tuple(nodes))
 

@@ -166,7 +166,7 @@ class _Reader:
         answer = self.inner(inside)
         if isinstance(answer, Bag):
             return Bag(answer.items, braced=True)
-        if isinstance(answer, Dotted | Word):
+        if isinstance(answer, Dotted) or (isinstance(answer, Word) and answer.kind != "nothing"):
             return answer
         return Bag((answer,), braced=True)
 

@@ -65,7 +65,9 @@ _MASTER = re.compile(
 _EXPONENT = re.compile(r"[eE][+-]?\d+(?![\w.])")
 _TIMES = re.compile(r"\s*[xX]\s*(?=10\s*(?:\^|\*\*))")
 _GROUPED = {
-    "hard": re.compile(r"\d{1,3}(?:(?:\{,\}|,\\!|\\,|\\ |~|\{\\,\}|\\:|\\;)\d{3})+(?!\d)"),
+    "hard": re.compile(
+        r"\d{1,3}(?:(?:\{,\}|,\\!|\\,|\\ |~|\{\\,\}|\\:|\\;|'|_)\d{3})+(?!\d)|\d{1,3}(?:\.\d{3}){2,}(?![\d.])"
+    ),
     "space": re.compile(r"\d{1,3}(?: \d{3})+(?!\d)"),
     "comma": re.compile(r"\d{1,3}(?:,\d{3})+(?!\d)"),
 }

@@ -21,6 +21,7 @@ _LEADING = re.compile(
     r"^(?:so|thus|hence|therefore|then|and|that|the (?:final )?answer|answer|a|an|the|exactly|only|just|about)\b[\s,:]*",
     re.I,
 )
+_TEXT = re.compile(r"\\(?:text|textbf|mathrm|mbox|textrm)\s?\{([^{}]*)\}")
 _LETTERS = re.compile(r"[A-Za-z\u3400-\u9fff]{2,}")
 
 
@@ -29,6 +30,8 @@ def views(text: str, *, sentence: bool) -> Iterator[str]:
     yield text
     if not _LETTERS.search(text):
         return
+    if not sentence:
+        text = _TEXT.sub(r" \1 ", text)
     last = _last_sentence(text) if sentence else text
     if last != text:
         yield last

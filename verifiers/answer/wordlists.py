@@ -63,13 +63,14 @@ _HAN = {letter: value for value, letter in enumerate("零一二三四五六七�
 _HAN_SCALES = {"十": 10, "百": 100, "千": 1000}
 _ROMAN = {"i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6, "vii": 7, "viii": 8, "ix": 9, "x": 10}
 _ORDINAL_DIGITS = re.compile(r"(\d{1,9})(?:st|nd|rd|th)")
+_DOTTED = re.compile(r"(?<![^\W\d_])([a-z])\.(?=[a-z](?![a-z]))")
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 ARTICLES = frozenset(("a", "an", "the"))
 
 
 def words_of(text: str) -> tuple[str, ...]:
     """Lower-case words and numbers, without punctuation."""
-    return tuple(_WORD.findall(text.lower()))
+    return tuple(_WORD.findall(_DOTTED.sub(r"\1", text.lower())))
 
 
 def phrase(words: tuple[str, ...]) -> str:
