@@ -62,10 +62,9 @@ def _left(found: Quickstart, width: float) -> Markup:
     rows_in, kept = whole(found.real.get("rows_in")), whole(found.real.get("rows_kept"))
     title = f"{count(rows_in)} real rows in, {count(kept)} kept"
     stages = [_largest_reason_only(stage) for stage in funnel_stages(found.real)]
-    draw, note = (
-        (funnel, "rows left after each stage") if is_funnel(stages) else (losses, "rows removed at each stage, and why")
-    )
+    draw, note = funnel, "rows left after each stage"
     if not is_funnel(stages):
+        draw, note = losses, "rows removed at each stage, and why"
         stages = [stage for stage in stages if stage.removed]
     drawing = draw(stages, width, font=_font_that_fits(draw, stages, width), reason_lines=1, labels_beside=True)
     body = [*_heading(title, note, width), group([drawing.body], y=FONT * 3.7)]

@@ -65,11 +65,6 @@ def render(root: Path) -> str:
 
 def document(root: Path) -> Document:
     found = read(root)
-    pool = (
-        curation.blocks(root / "pool", nested=True, alarms=False)
-        if found.pool
-        else [_missing("The pool was not curated")]
-    )
     return Document(
         title="Verigold quick start",
         subtitle="Raw rows, curated shards, verified rewards, a trained policy: what this run did, from its own files",
