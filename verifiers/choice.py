@@ -28,6 +28,7 @@ _MARKED_LOOSE = re.compile(
 _BEFORE = re.compile(
     r"\(?(?P<letter>[A-J])\)?\s+(?:is|seems|must be)\s+(?:the\s+)?(?:correct|right|valid|true|best|answer|only)"
 )
+_PROSE = re.compile(r"[A-Za-z]{3,} [A-Za-z]{2,}")
 _FORMULA = re.compile(r"\W*\\(?!text|math(?:rm|bf|sf)|bf\b|boxed)[A-Za-z]")
 _NEXT = re.compile(r"\s*(?:/|,|or|and|&|、|或|和)\s*[\[(]?\s*([A-J])(?![\w'])")
 
@@ -52,8 +53,12 @@ def chosen(response: str) -> tuple[str, str] | None:
     tagged = extract._tagged(text)
     text = tagged if tagged is not None else text
     box = extract.boxed(text)
-    if box is not None and box.text is not None:
-        letters = _alone(textual(box.text)) if not _FORMULA.match(box.text) else None
+    if box is not None and box.text is not None and not _FORMULA.match(box.text):
+        inside = textual(box.text)
+        letters = _alone(inside)
+        if letters is None and len(inside) <= MAX_CHOICE and _PROSE.search(inside):
+            spoken = _in_last_line(inside)
+            letters = spoken[0] if spoken else None
         if letters:
             return letters, box.text
     marked = _last_marked(text)
@@ -64,12 +69,23 @@ def chosen(response: str) -> tuple[str, str] | None:
     return _in_last_line(text)
 
 
+_SENTENCE = re.compile(
+    r"(?:is|was|are|were|seems|can|could|must|should|does|did|has|fits|works|matches|because|and|nor)\b"
+)
+_DENIED = re.compile(
+    r"(?:\b(?:not|isn't|nor|neither|can't be|cannot be|except|rul(?:e|ed|ing) out|eliminate[ds]?|exclude[ds]?)\s+(?:options?\s+|be\s+)?"
+    r"\(?[A-J]\)?(?:\s*(?:,|or|nor|and)\s*\(?[A-J]\)?(?![\w']))*(?![\w']))"
+    r"|(?:(?<![\w'])\(?[A-J]\)?\s+(?:is|are|was|seems)\s+(?:not\b|n't|in(?:correct|valid)|wrong|false|impossible))"
+    r"|(?:it\s+)?(?:can't|cannot|can not|could not|couldn't)\s+be\s+\(?[A-J]\)?(?![\w'])"
+)
 MAX_CHOICE = 300
 """Characters of a text that may be nothing but a choice with its value."""
 
 
 def _alone(text: str) -> str | None:
     """The letters of a short text that is nothing but a choice, perhaps with its value after it."""
+    if re.fullmatch(r"[A-J]{2,6}", text) and text == "".join(sorted(set(text))):
+        return text
     several = gold_letters(text) if len(text) <= MAX_CHOICE else None
     if several and len(several) > 1:
         return several
@@ -78,6 +94,8 @@ def _alone(text: str) -> str | None:
     if match is None:
         return None
     rest = match.group(2).strip()
+    if _SENTENCE.match(rest):
+        return None
     letter = match.group(1).upper()
     others = _NEXT.match(" " + rest) if rest else None
     if others:
@@ -88,6 +106,7 @@ def _alone(text: str) -> str | None:
 
 
 def _last_marked(text: str) -> tuple[str, str] | None:
+    text = _DENIED.sub(lambda match: " " * len(match.group()), text)
     found: re.Match[str] | None = None
     for pattern in (_MARKED, _BEFORE):
         for match in pattern.finditer(text):
@@ -111,6 +130,7 @@ def _in_last_line(text: str) -> tuple[str, str] | None:
     letters = _alone(line)
     if letters and not (letters == "A" and re.match(r"A\s+[a-z]", line)):
         return letters, line[:80]
+    line = _DENIED.sub(" ", line)
     sentence = re.split(r"(?<=[.!?])\s+", line)[-1]
     mentioned = [letter for letter in _LETTER.findall(sentence)]
     if mentioned and mentioned[0] == "A" and re.match(r"A\s+[a-z]", sentence):

@@ -201,8 +201,15 @@ def _after_marker(rest: str) -> str | None:
                 return stripped[len(opening) : end].strip() or None
     for line in rest[: MAX_ANSWER * 2].splitlines():
         if not _EMPTY_LINE.match(line):
-            return first_sentence(line.strip(" \t*_:")) or None
+            return _balanced(first_sentence(line.strip(" \t*_:"))) or None
     return None
+
+
+def _balanced(text: str) -> str:
+    """Without the closing braces of a text command that began before the marker."""
+    while text and text.count("}") > text.count("{"):
+        text = text[1:] if text.startswith("}") else text[::-1].replace("}", "", 1)[::-1]
+    return text.strip()
 
 
 def first_sentence(line: str) -> str:

@@ -22,6 +22,7 @@ from verifiers.symbolic import encoded
 from verifiers.verdict import Status, Verdict, correct, incorrect, undecided
 
 _INTEGER = re.compile(r"-?\d{1,30}")
+_OPTION_VALUE = re.compile(r"(?:\\text(?:bf)?\{)?\s*\([A-J]\)\s*\}?[\s:.\\]*(\S.*)", re.S)
 _GOLD_FRAME = re.compile(r"\s*(?:the\s+)?(?:final\s+)?answer\s*(?:is|:)\s*", re.I)
 
 
@@ -82,7 +83,11 @@ def typed_gold(ground_truth: str) -> Gold:
         found == tuple(item for item in found if isinstance(item, Text)) and "\\" in text and not _balanced(text)
     ):
         return Gold(ground_truth, "", (), None, "gold-unparsable")
-    gold = Gold(ground_truth, key(unfence(text)), found, gold_letters(text))
+    letters = gold_letters(text)
+    value = _OPTION_VALUE.fullmatch(text.strip()) if letters else None
+    if value is not None:
+        found += tuple(reading for reading in readings(value.group(1)) if not isinstance(reading, Text))
+    gold = Gold(ground_truth, key(unfence(text)), found, letters)
     if not any(same(reading, again) in EQUAL for reading in found for again in readings(text)):
         return Gold(ground_truth, "", (), None, "gold-unequal-to-itself")
     return gold
@@ -192,6 +197,8 @@ def _towards(wanted: Answer, found: Sequence[Answer], text: str) -> Sequence[Ans
     if isinstance(wanted, Based):
         bare = based(text, wanted.base or 36)
         return [*found, bare] if bare is not None else found
+    if isinstance(wanted, Word) and wanted.kind == "all" and text.strip() == "R":
+        return [wanted]
     return found
 
 

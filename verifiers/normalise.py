@@ -75,6 +75,7 @@ def plain(text: str) -> str:
 
 
 _MARKDOWN = re.compile(r"(?<![\w)}])\*\*(?=\S)|(?<=\S)\*\*(?![\w({\\])|`|^\*\*|\*\*$")
+_HTML = re.compile(r"<([a-z]{1,10})>([^<>]*)</\1>")
 _HASHES = re.compile(r"^\s*#{2,}\s*")
 
 
@@ -92,6 +93,10 @@ def unfence(text: str) -> str:
             if closing in inner and opening != r"\[":
                 break
             text = inner.strip()
+    while len(text) > 2 and text[0] == text[-1] and text[0] in '"*_' and text[0] not in text[1:-1]:
+        text = text[1:-1].strip()
+    tagged = _HTML.fullmatch(text) if text.startswith("<") else None
+    text = tagged.group(2).strip() if tagged else text
     return _without_stop(text)
 
 

@@ -70,6 +70,8 @@ def _directed(left: Answer, right: Answer) -> Outcome | None:
             return _bag(left, right)
         case Region(), (Region() | Ordered() | Word()):
             return _regions(left, right)
+        case Ordered(), Scalar() if len(left.items) == 1:
+            return same(left.items[0], right)
         case Ordered(), Word():
             return _same_pieces(regions.interval(left), region_of(right))
         case Ordered(), Ordered():
@@ -165,11 +167,21 @@ def _agree_to(left: Node, right: Node, digits: int) -> bool:
 
 
 def _constant_of_integration(left: Node, right: Node) -> Outcome:
-    """x^2 + C = x^2 + c: an additive constant may have another name on the other side."""
+    """x^2 + C = x^2 + c: an additive constant may have another name on the other side; so may the integer of a period,
+    pi/2 + k pi = pi/2 + n pi."""
+    periods = (_period(left), _period(right))
+    if periods[0] and periods[1] and periods[0] != periods[1]:
+        return equal(left, rename(right, periods[1], periods[0]))
     names = (_constant(left), _constant(right))
     if names[0] is None or names[1] is None or names[0] == names[1]:
         return Outcome.DIFFERENT
     return equal(rename(left, names[0], "C"), rename(right, names[1], "C"))
+
+
+def _period(node: Node) -> str | None:
+    names = tree.symbols(node)
+    single = next(iter(names)) if len(names) == 1 else ""
+    return single if single in ("k", "n", "m") and tree.holds(node, frozenset(("const",))) else None
 
 
 def _constant(node: Node) -> str | None:
@@ -243,7 +255,7 @@ def _bag(left: Bag, right: Answer) -> Outcome | None:
         return _bag_region(left, right)
     if isinstance(right, Matrix):
         return None
-    if len(left.items) == 1:
+    if len(left.items) == 1 and not (left.braced and isinstance(right, Word)):
         return same(left.items[0], right)
     return None
 
@@ -272,6 +284,11 @@ def _bag_region(bag: Bag, region: Region) -> Outcome:
 MAX_PAIRS = 400
 
 
+def _single(answer: Answer) -> bool:
+    """{1} is an item of its own inside a set."""
+    return isinstance(answer, Bag) and len(answer.items) == 1
+
+
 def _plain_number(item: Answer) -> exact_value.Rational | None:
     return exact_value.rational(item.node) if isinstance(item, Scalar) and item.unit is None else None
 
@@ -288,7 +305,8 @@ def same_set(left: Sequence[Answer], right: Sequence[Answer]) -> Outcome:
     worst = Outcome.EXACT
     for items, others in ((rest[0], right), (rest[1], left)):
         for item in items:
-            best = min((same(item, other) for other in others), key=_WORST.index, default=Outcome.DIFFERENT)
+            alike = [other for other in others if _single(item) == _single(other)]
+            best = min((same(item, other) for other in alike), key=_WORST.index, default=Outcome.DIFFERENT)
             if best is Outcome.DIFFERENT:
                 return best
             worst = max(worst, best, key=_WORST.index)

@@ -8,12 +8,13 @@ from functools import lru_cache
 
 from verifiers.answer import calendar, tree, wordlists
 from verifiers.answer.kinds import Answer, Based, Scalar, Text, Word
+from verifiers.answer.scalars import TIGHT_UNITS
 from verifiers.answer.structure import structure
 from verifiers.answer.tokens import Token, tokenise, without_doubled_braces
 from verifiers.answer.tree import TooComplex, Unreadable
 from verifiers.normalise import key, plain, unfence
 
-_WORDY = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{2,}|[\u3400-\u9fff]")
+_WORDY = re.compile(r"(?<![\\A-Za-z])(?:[A-Za-z]{2,}|[A-Za-z]\.[A-Za-z](?![A-Za-z]))|[\u3400-\u9fff]")
 _COMMAND_TEXT = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mbox|textrm|operatorname|emph|boxed)\b\s?")
 _COMMAND = re.compile(r"\\(?:[A-Za-z]+|.)")
 _CHOICE = re.compile(
@@ -164,7 +165,8 @@ def _tight_unit(tokens: list[Token]) -> bool:
     while place > 1 and (tokens[place].value in ("{", "}", "^", "-") or tokens[place].kind == "num"):
         place -= 1
     token, before = tokens[place], tokens[place - 1]
-    return token.kind == "letter" and token.value in "mgshLlNJWVKA" and not token.spaced and before.kind == "num"
+    known = token.value in TIGHT_UNITS or (token.kind == "letter" and token.value in "mgshLlNJWVKA")
+    return known and not token.spaced and before.kind == "num"
 
 
 def _letter(text: str) -> Word | None:

@@ -21,6 +21,11 @@ _BASE_WORDS = {"two": 2, "three": 3, "five": 5, "seven": 7, "eight": 8, "ten": 1
 _MATRICES = re.compile(r"\\begin\{(?:[pbBvV]?matrix|smallmatrix|array|psmallmatrix|bsmallmatrix|tabular)\}")
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _UNIT_LETTERS = frozenset("mgshLlNJWVKAFCtd")
+TIGHT_UNITS = frozenset(
+    "cm mm km dm kg mg ml mL kW kWh Hz kHz MHz kPa Pa kJ min hr hrs sec ft lb lbs oz mph kph km eV mol deg rad pct cc "
+    "inches in feet meters miles hours minutes seconds days years dollars cents percent".split()
+)
+"""Words that are units also where they are glued to a number; others glued to a number are products of variables."""
 _NOT_UNITS = frozenset("sqrt pi infty infinity inf oo sin cos tan log ln cot sec csc arctan arcsin arccos max min gcd lcm "
                        "lim choose mod exp det C dx dy dt du dz".split())  # fmt: skip
 
@@ -99,8 +104,14 @@ def _may_be_unit(tokens: Tokens, place: int, tight_units: bool) -> bool:
     token, before = tokens[place], tokens[place - 1]
     if before.kind == "op" and before.value not in "!'%":
         return False
+    if token.kind == "word" and not token.spaced and before.kind == "num":
+        return tight_units and token.value in TIGHT_UNITS
     if token.kind in ("word", "text"):
-        return token.value not in _NOT_UNITS or (place == len(tokens) - 1 and token.value in ("min", "deg"))
+        return (
+            token.value not in _NOT_UNITS
+            or (token.kind == "text" and token.value == "C")
+            or (place == len(tokens) - 1 and token.value in ("min", "deg"))
+        )
     if token.value == "^" and place + 2 < len(tokens):
         # 20^{\circ} C
         return tokens[place + 1].value in ("{", r"\circ") and tokens[-1].value.lower() in (

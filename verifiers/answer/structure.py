@@ -95,6 +95,10 @@ class _Reader:
             return combined
         if len(tokens) == 1 and tokens[0].value in _ALL | _NOTHING:
             return Word("all" if tokens[0].value in _ALL else "nothing", "")
+        if len(tokens) == 1 and tokens[0].value.startswith(r"\mathbb{"):
+            return Word("numbers", tokens[0].value[8:-1])
+        if len(tokens) > 3 and tokens[-1].value == "T" and tokens[-2].value == "^" and tokens[-3].value == "]":
+            tokens = tokens[:-2]
         if enclosed(tokens):
             return self.bracketed(tokens)
         found = scalars.matrix(tokens) or scalars.based(tokens)
@@ -143,6 +147,10 @@ class _Reader:
             parts, marks = split(inside, lambda token: is_mark(token, ","))
         if not marks:
             return self.one_in_brackets(tokens, inside, left, right)
+        if left == "[" and any(is_mark(mark, ";") for mark in marks):
+            rows = [split(part, lambda token: is_mark(token, ","))[0] for part in parts]
+            if len(rows[0]) > 1:
+                return Ordered(tuple(Ordered(tuple(map(self.inner, row)), "[", "]") for row in rows), "[", "]")
         if left not in "([" or right not in ")]" or not all(parts):
             raise Unreadable(f"brackets {left}{right}")
         if len(parts) > MAX_ITEMS:

@@ -193,7 +193,7 @@ class _Reader:
 
     def unit(self, word: str) -> bool:
         found = lookup(word)
-        if found is None and len(word) > 1 and word.lower() not in _REFUSED:
+        if found is None and _countable(word):
             found = Unit(word.lower(), counted=True)
         if found is None:
             return False
@@ -217,6 +217,14 @@ class _Reader:
                 break
         text = "".join(values).strip("{}")
         return int(text) if text.lstrip("-").isdigit() and len(text) < 4 else 1
+
+
+def _countable(word: str) -> bool:
+    """A noun that we do not know, rather than a product of variables."""
+    lowered = word.lower()
+    if lowered in _REFUSED or (len(word) < 3 and word.isascii()):
+        return False
+    return not word.isascii() or (len(word) > 3 or any(letter in "aeiouy" for letter in lowered)) and not word.isupper()
 
 
 _REFUSED = frozenset(

@@ -30,14 +30,16 @@ def views(text: str, *, sentence: bool) -> Iterator[str]:
     yield text
     if not _LETTERS.search(text):
         return
-    if not sentence:
-        text = _TEXT.sub(r" \1 ", text)
+    text = _TEXT.sub(r" \1 ", text)
     last = _last_sentence(text) if sentence else text
     if last != text:
         yield last
     end = None
     for match in _VERB.finditer(last):
         end = match.end()
+    label, _, labelled = last.rpartition(":")
+    if labelled.strip() and _LETTERS.search(label):
+        yield labelled.strip()
     if end is not None and last[end:].strip():
         tail = _LEADING.sub("", last[end:].strip())
         yield tail

@@ -36,6 +36,11 @@ _ALL = frozenset(
         "reals", "all real x",
     )
 )  # fmt: skip
+_SETS = {
+    "all integers": "Z", "integers": "Z", "set of integers": "Z", "set of all integers": "Z", "整数集": "Z", "全体整数": "Z",
+    "all natural numbers": "N", "natural numbers": "N", "all rational numbers": "Q", "rational numbers": "Q",
+    "all complex numbers": "C", "complex numbers": "C", "自然数集": "N", "有理数集": "Q",
+}  # fmt: skip
 _INFINITY = {
     "infinity": 1, "positive infinity": 1, "diverges to infinity": 1, "diverges to": 1, "infinite": 1, "无穷": 1, "无穷大": 1,
     "正无穷": 1, "plus infinity": 1, "negative infinity": -1, "minus infinity": -1, "负无穷": -1,
@@ -94,6 +99,8 @@ def closed_class(words: tuple[str, ...]) -> tuple[str, str] | None:
         return "nothing", ""
     if text in _UNDEFINED:
         return "undefined", ""
+    if text in _SETS:
+        return "numbers", _SETS[text]
     return ("all", "") if text in _ALL else None
 
 
