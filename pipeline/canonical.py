@@ -33,13 +33,14 @@ FIGURE = re.compile(
     r"\[asy\](.*?)(?:\[/asy\]|\Z)|\\begin\{(asy|tikzpicture)\}(.*?)(?:\\end\{\2\}|\Z)|<asy>(.*?)</asy>", re.DOTALL
 )
 OPTION = re.compile(
-    r"(?:(?<=\n)|(?<=\s)|(?<=~)|(?<=\}))(?:\\(?:text|textbf|textrm|mathrm|mathbf|rm|bf)\s*\{?\s*)?"
+    r"(?:(?<=[\s~}$])|(?<=\\\[)|(?<=quad))(?:\\(?:text|textbf|textrm|mathrm|mathbf|rm|bf)\s*\{?\s*)?"
     r"(?:\(([A-J])\)|\b([A-J])[).:])(?:\s*\})?"
 )
 _INSTRUCTION = re.compile("|".join(f"(?:{pattern})" for pattern in INSTRUCTIONS), re.IGNORECASE)
 _PREFIX = re.compile(
     r"\A\s*(?:(?:problem|question|exercise|q)\s*\d*\s*[.:)]|\(?\d{1,3}[.)](?=\s+[A-Z\\$]))\s*", re.IGNORECASE
 )
+_SECOND_PART = re.compile(r"(?:\s|\()2[.)]\s")
 _SCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₙᵢ", "0123456789+-=()ni0123456789+-=()ni")
 _SUPER = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ]+")
 _SUB = re.compile(r"[₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₙᵢ]+")
@@ -93,7 +94,7 @@ _MASK_START, _MASK_END = "\x02", "\x03"
 
 @dataclass(frozen=True, eq=True)
 class Canonical:
-    """tokens: the whole canonical form.  hard: its deciding tokens in order.  options: choices, sorted by their text."""
+    """tokens: the whole canonical form.  hard: its deciding tokens in order.  options: choices, sorted."""
 
     tokens: tuple[str, ...]
     hard: tuple[str, ...]
@@ -132,7 +133,8 @@ def canonical(question: str) -> Canonical:
 
 def strip_instructions(text: str) -> str:
     """Without prompt boilerplate and a leading problem number. Never empty unless the text was."""
-    stripped = _PREFIX.sub("", _INSTRUCTION.sub(" ", text)).strip()
+    bare = _INSTRUCTION.sub(" ", text)
+    stripped = (bare if _SECOND_PART.search(bare) else _PREFIX.sub("", bare)).strip()
     return stripped or text.strip()
 
 
@@ -160,7 +162,7 @@ def _tokens(text: str) -> list[str]:
 
 
 def _prepare(text: str) -> str:
-    text = FIGURE.sub(_figure_mark, text)
+    text = FIGURE.sub(_figure_mark, text.replace(_MASK_START, " ").replace(_MASK_END, " "))
     text = _SUPER.sub(lambda match: "^{" + match.group().translate(_SCRIPTS) + "}", text)
     text = _SUB.sub(lambda match: "_{" + match.group().translate(_SCRIPTS) + "}", text)
     text = _SYMBOL.sub(lambda match: SYMBOLS[match.group()], text)
@@ -175,7 +177,8 @@ def _prepare(text: str) -> str:
 def _greek_name(match: re.Match[str]) -> str:
     name = unicodedata.name(match.group(), "").split(" ")
     word = name[3] if len(name) == 4 else "unknown"
-    return f" \\{word.capitalize() if 'CAPITAL' in name else word.lower().replace('final', '').replace('lamda', 'lambda')} "
+    word = word.lower().replace("lamda", "lambda")
+    return f" \\{word.capitalize() if 'CAPITAL' in name else word} "
 
 
 def _figure_mark(match: re.Match[str]) -> str:
@@ -237,6 +240,10 @@ def _sequence(flat: list[str], place: int, out: list[str], closer: str | None, d
             top, place = _argument(flat, place + 1, depth)
             bottom, place = _argument(flat, place, depth)
             out += [*_wrap(top), "/", *_wrap(bottom)]
+        elif token in ("\\binom", "\\dbinom", "\\tbinom"):
+            top, place = _argument(flat, place + 1, depth)
+            bottom, place = _argument(flat, place, depth)
+            out += ["binom", *_wrap(top), *_wrap(bottom)]
         elif token == "\\sqrt":
             place = _root(flat, place + 1, out, depth)
         elif token in ("^", "_"):
@@ -314,7 +321,9 @@ def _words(tokens: Iterable[str]) -> Iterator[str]:
     listed = list(tokens)
     for place, token in enumerate(listed):
         following = listed[place + 1] if place + 1 < len(listed) else ""
-        yield from _word(token, following)
+        money = token in ("dollar", "dollars") and place > 0 and listed[place - 1][0].isdigit()
+        if not money:
+            yield from _word(token, following)
 
 
 def _word(token: str, following: str) -> Iterator[str]:

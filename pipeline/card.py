@@ -133,7 +133,7 @@ def _limits(manifest: Mapping[str, Any]) -> str:
     ]
     if manifest["integer_forms"]:
         lines.append(
-            "- Where `integer_form` is set and not F0, the question ends with an added sentence that asks for an integer;"
-            " `extra_info.original_answer` holds the answer as the source gave it."
+            "- Where `integer_form` is set and not F0, the question may end with an added sentence that asks for an"
+            " integer; `extra_info.original_answer` holds the answer as the source gave it."
         )
     return "\n".join(lines) + "\n"

@@ -11,21 +11,16 @@ from pipeline.problem import Problem
 _HYPERLINK = re.compile(
     r"https?://|\bwww\.|\\(?:url|href)\b|!\[[^\]]*\]\(|\bimage\d*\.(?:png|jpg|gif)|<img\b", re.IGNORECASE
 )
-_FIGURE_WORDS = re.compile(
-    r"\b(?:in|from|of|on|to) the (?:given |following |accompanying |adjacent )?(?:figure|diagram|picture|drawing|image)\b"
-    r"|\b(?:as |is |are |graph |graphed |figure |diagram |drawn |pictured |map )"
-    r"(?:shown|illustrated|pictured|depicted|drawn|graphed)"
-    r"(?: (?:below|above|here|in the (?:figure|diagram|picture)))?\b|\bthe (?:figure|diagram|picture|graph|chart|map|drawing)"
-    r"(?: \w+){0,3} (?:below|above|shown|shows|here)\b|\b(?:shown|pictured|given|illustrated|depicted) (?:below|above)\b"
-    r"|\bbelow is (?:the|a) (?:graph|diagram|figure|picture)\b|\bfigure shows\b|\bdiagram shows\b|\bgraph shows\b",
-    re.IGNORECASE,
-)
 _SELF_CONTAINED = re.compile(
-    r"\\begin\{(?:array|tabular|tikzpicture|asy|table|matrix|pmatrix|bmatrix|vmatrix|align|cases)|\[asy\]|<asy>|\|\s*-{2,}"
+    r"\\begin\{(?:array|tabular|tikzpicture|asy|table|matrix|pmatrix|bmatrix|vmatrix|align|cases)"
+    r"|\[asy\]|<asy>|\|\s*-{2,}"
 )
-_STRONG_FIGURE = re.compile(
-    r"\b(?:figure|diagram|picture|drawing|image)\b(?: \w+){0,3} (?:below|above|shown)|\b(?:in|from) the (?:figure|diagram|picture|drawing|image)"
-    r"|\bas (?:shown|illustrated|pictured|depicted)\b|\b(?:is|are) (?:shown|pictured|graphed|illustrated|depicted)(?: below| above| here)?\b"
+_FIGURE_WORDS = re.compile(
+    r"\b(?:figure|diagram|picture|drawing|image)\b(?: \w+){0,3} (?:below|above|shown)"
+    r"|\b(?:in|from) the (?:given |following |accompanying )?(?:figure|diagram|picture|image)\b"
+    r"|\bas (?:shown|illustrated|pictured|depicted)\b"
+    r"|\b(?:is|are) (?:shown|pictured|graphed|illustrated|depicted)"
+    r"(?:(?: \w+){0,3} (?:below|above|here)\b|\s*(?:[.,:]|\Z))"
     r"|\b(?:figure|diagram|graph) shows\b|\b(?:pictured|shown|graphed) below\b|\bgraph (?:below|above|shown)",
     re.IGNORECASE,
 )
@@ -45,7 +40,7 @@ def find_missing_figure(row: Problem) -> str | None:
     """A figure is referred to, and there is neither its code nor a table."""
     if _SELF_CONTAINED.search(row.question):
         return None
-    match = _FIGURE_WORDS.search(row.question) and _STRONG_FIGURE.search(row.question)
+    match = _FIGURE_WORDS.search(row.question)
     return match.group() if match else None
 
 
@@ -54,7 +49,8 @@ _PROOF = re.compile(
     re.IGNORECASE,
 )
 _ASKS = re.compile(
-    r"\?|\b(?:find|compute|determine|calculate|evaluate|what|how (?:many|much|long|far|old)|solve|simplify|express|give|state|list)\b",
+    r"\?|\b(?:find|compute|determine|calculate|evaluate|what|how (?:many|much|long|far|old)|solve|simplify|express|give"
+    r"|state|list)\b",
     re.IGNORECASE,
 )
 
@@ -95,7 +91,8 @@ def find_parts(row: Problem) -> str | None:
 
 
 _LEAK = re.compile(
-    r"(?:\bthe (?:final |correct )?answer is|\b(?:final |correct )?answer\s*[:=]|####|\bans\s*[:.=])\s*\$?\s*(?:\\boxed\s*\{)?\s*([^\s$}.,;]+)"
+    r"(?:\bthe (?:final |correct )?answer is|\b(?:final |correct )?answer\s*[:=]|####|\bans\s*[:.=])"
+    r"\s*\$?\s*(?:\\boxed\s*\{)?\s*([^\s$}.,;]+)"
     r"|\\boxed\s*\{([^{}]+)\}",
     re.IGNORECASE,
 )
@@ -111,8 +108,17 @@ def find_leak(row: Problem) -> str | None:
     return None
 
 
-_SCRIPTS = (("CJK", "zh"), ("HIRAGANA", "ja"), ("KATAKANA", "ja"), ("HANGUL", "ko"), ("CYRILLIC", "ru"), ("ARABIC", "ar"),
-            ("HEBREW", "he"), ("DEVANAGARI", "hi"), ("THAI", "th"))  # fmt: skip
+_SCRIPTS = (
+    ("CJK", "zh"),
+    ("HIRAGANA", "ja"),
+    ("KATAKANA", "ja"),
+    ("HANGUL", "ko"),
+    ("CYRILLIC", "ru"),
+    ("ARABIC", "ar"),
+    ("HEBREW", "he"),
+    ("DEVANAGARI", "hi"),
+    ("THAI", "th"),
+)
 
 
 def main_script(text: str) -> str:

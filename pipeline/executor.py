@@ -52,12 +52,16 @@ def default_workers() -> int:
 
 
 @contextmanager
-def worker_pool(workers: int) -> Iterator[ProcessPoolExecutor | None]:
-    """None for one worker: the work is then done in this process."""
+def worker_pool(workers: int, modules: Sequence[str] = ()) -> Iterator[ProcessPoolExecutor | None]:
+    """None for one worker: the work is then done in this process. `modules` are imported once for all workers."""
     if workers <= 1:
         yield None
         return
-    pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"), initializer=_start_worker)
+    method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+    processes = multiprocessing.get_context(method)
+    if method == "forkserver":
+        processes.set_forkserver_preload(["__main__", "pipeline.executor", *modules])
+    pool = ProcessPoolExecutor(workers, mp_context=processes, initializer=_start_worker)
     try:
         yield pool
     finally:

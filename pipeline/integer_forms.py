@@ -17,7 +17,8 @@ MAX_BITS = 64
 _INTEGER = re.compile(r"[-+]?\d{1,3}(?:(?:,|\{,\}|\\!,|,\\!)\d{3})+|[-+]?\d+(?:\.0+)?")
 _DECIMAL = re.compile(r"[-+]?\d*\.\d+")
 _APPROXIMATE = re.compile(
-    r"\bround(?:ed|ing)?\b|\bnearest\b|\bapproximate(?:ly)?\b|\bestimate\b|\bdecimal places?\b|\bsignificant (?:digits|figures)\b"
+    r"\bround(?:ed|ing)?\b|\bnearest\b|\bapproximate(?:ly)?\b|\bestimate\b|\bdecimal places?\b"
+    r"|\bsignificant (?:digits|figures)\b"
     r"|\bto the (?:tenth|hundredth|thousandth)|\\approx",
     re.IGNORECASE,
 )
@@ -196,8 +197,8 @@ def _rational(value: Any, names: tuple[str, ...], form: str, shape: str, unit: A
     top, bottom = int(value.p), int(value.q)
     written = shape.format(*names)
     sentence = (
-        f"The answer can be written uniquely as {written}, where {names[0]} and {names[1]} are relatively prime integers"
-        f" and {names[1]} is positive. Find {names[0]} + {names[1]}."
+        f"The answer can be written uniquely as {written}, where {names[0]} and {names[1]} are relatively prime"
+        f" integers and {names[1]} is positive. Find {names[0]} + {names[1]}."
     )
     return Form(
         name=form,

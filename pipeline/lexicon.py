@@ -178,7 +178,7 @@ identical: indistinguishable
 distinguishable:
 labeled: labelled
 unlabeled: unlabelled
-with: 
+with:
 without:
 replacement:
 inclusive:

@@ -15,9 +15,8 @@ from pipeline.gold import with_meta
 from pipeline.problem import Problem
 from pipeline.sources import last_boxed
 
-_BBCODE = re.compile(
-    r"\[/?(?:i|b|u|list|hide|center|quote|url|size|color|asy2?)(?:=[^\]\n]{0,40})?\]|\[\*\]", re.IGNORECASE
-)
+_PAIRED = re.compile(r"\[(i|b|u)\](.*?)\[/\1\]", re.IGNORECASE | re.DOTALL)
+_BBCODE = re.compile(r"\[/?(?:list|hide|center|quote|url|size|color)(?:=[^\]\n]{0,40})?\]|\[\*\]", re.IGNORECASE)
 _CREDIT = re.compile(
     r"(?:\n\s*|\s{2,}|(?<=[.?!$\]])\s*)(?:\(?\[i\][^\[\]\n]{0,120}(?:\[/i\]\)?\.?)?|\[i\])\s*\Z|\n\s*\(\s*\Z",
     re.IGNORECASE,
@@ -69,6 +68,7 @@ def _without_markup(text: str) -> str:
 
 
 def _markup(text: str) -> str:
+    text = _PAIRED.sub(r"\2", text)
     text = _HTML.sub(" ", _BBCODE.sub(lambda match: "\n- " if match.group() == "[*]" else "", text))
     for entity, plain in _ENTITY.items():
         text = text.replace(entity, plain)
@@ -88,8 +88,10 @@ def mend_gold(text: str) -> str:
 
 _CHOICE_GOLD = re.compile(r"\\?(?:text|textbf|mathrm|mathbf)?\s*\{?\s*\(?([A-J])\)?\s*\}?\.?")
 _NEEDS_OPTIONS = re.compile(
-    r"\bwhich\b(?! (?:angle|side|day|month|year|digit|number is))|\bof (?:these|the following|the above)\b|\bfollowing\b"
-    r"|\bclosest\b|\bbest\b|\bnone of\b|\ball of the above\b|\bnearest to\b|\bmust be\b|\bcould be\b|\bexcept\b|\bequals\s*:"
+    r"\bwhich\b(?! (?:angle|side|day|month|year|digit|number is))|\bof (?:these|the following|the above)\b"
+    r"|\bfollowing\b"
+    r"|\bclosest\b|\bbest\b|\bnone of\b|\ball of the above\b|\bnearest to\b|\bmust be\b|\bcould be\b|\bexcept\b"
+    r"|\bequals\s*:"
     r"|\bis\s*:?\s*\Z|\bare\s*:?\s*\Z|\bletter\b|\bchoices?\b|\boptions?\b|:\s*\Z",
     re.IGNORECASE,
 )

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, Protocol
+from typing import IO, Any, Protocol, cast
 
 from pipeline.config import RecipeError
 
@@ -94,7 +94,8 @@ def _open(path: Path) -> IO[bytes] | gzip.GzipFile:
         import zstandard
 
         _check_zstd(path)
-        return zstandard.open(path, "rb")
+        reader = zstandard.ZstdDecompressor().stream_reader(path.open("rb"), read_across_frames=True, closefd=True)
+        return io.BufferedReader(cast(io.RawIOBase, reader))
     return path.open("rb")
 
 

@@ -26,7 +26,7 @@ from pipeline.problem import SCHEMA_VERSION, Problem
 from pipeline.progress import progress
 from pipeline.recipe import CurateConfig
 from pipeline.shards import WrittenFile, write_drops, write_shards
-from pipeline.sources import read_source
+from pipeline.sources import Source, read_source
 from pipeline.stage import Context, Drop, Outcome
 from pipeline.stages import stage_module
 from pipeline.version import by_content, code_version, digest_of, file_digest, library_versions
@@ -92,7 +92,9 @@ def _prepare(out: Path, fresh: bool) -> None:
         remove_leftovers(folder)
 
 
-def _source_facts(source: Any) -> dict[str, Any]:
+def _source_facts(source: Source) -> dict[str, Any]:
+    if source.path is not None and not source.path.exists():
+        raise RecipeError(f"{source.path}: does not exist (sources '{source.name}'); check path in the recipe")
     digest = file_digest(source.path) if source.path is not None else digest_of([source.hub, source.revision])
     return {"name": source.name, "path": source.file_name, "license": source.license, "digest": digest}
 
@@ -131,7 +133,8 @@ def _finished(out: Path, final: str) -> Manifest | None:
 def _run_steps(config: CurateConfig, steps: Sequence[Step], out: Path, console: Console, workers: int | None) -> None:
     context = Context(seed=config.seed, rollouts=out / "rollouts", console=console)
     _ingest(config, steps[0].parts, console)
-    with worker_pool(default_workers() if workers is None else workers) as pool:
+    modules = [stage_module(step.name) for step in steps[1:] if not getattr(step.stage, "samples_model", False)]
+    with worker_pool(default_workers() if workers is None else workers, modules) as pool:
         for before, step in itertools.pairwise(steps):
             run_stage(step.name, step.stage, step.table, before.parts, step.parts, context, pool)
 

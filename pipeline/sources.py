@@ -80,8 +80,6 @@ class Source:
             raise RecipeError(f"{where}: sources '{self.name}': give either path or hub")
         if not self.question_fields:
             raise RecipeError(f"{where}: sources '{self.name}': question: name at least one field")
-        if self.path is not None and not self.path.exists():
-            raise RecipeError(f"{where}: sources '{self.name}': path: {self.path} does not exist")
         if self.question_pattern is not None:
             _compile(self.question_pattern, f"{where}: sources '{self.name}': question_pattern")
 

@@ -1,7 +1,7 @@
 """Integer answers without a language model: a closed form with unique parameters, their sum asked for in one sentence.
 
 Forms F0 to F10: integer, rational, multiple of pi, a√b, a√b/c, (a+b√c)/d, exact decimal, percent, degrees, (choices are
-opened by `clean`), tuples and lists of integers. Every rewritten row stores its proofs; what no form fits stays as it is.
+opened by `clean`), tuples and lists of integers. Every rewritten row stores its proofs; what no form fits stays.
 """
 
 from __future__ import annotations
