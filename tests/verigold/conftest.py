@@ -240,7 +240,7 @@ def write_run(folder: Path, *, steps: int, first: float, last: float, seed: int)
     lines = "".join(json.dumps(row) + "\n" for row in rows)
     (folder / "metrics.jsonl").write_text(lines + '{"step": 999, "rew', encoding="utf-8")
     (folder / "recipe.toml").write_text(f'seed = {seed}\n[loss]\nname = "clip"\nclip_high = 0.28\n', encoding="utf-8")
-    summary = {"steps": steps, "generated_tokens": 6000 * steps, "exit_reason": "token-budget", "wall_s": 33.0}
+    summary = {"steps": steps, "generated_tokens": 6000 * steps, "exit_reason": "tokens", "wall_s": 33.0}
     (folder / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
     write_rollouts(folder)
 

@@ -104,7 +104,7 @@ def test_training_numbers(root: Path) -> None:
     run = read_run(root / "runs" / "dapo")
     assert len(run.metrics) == 33
     found = tables(training.document([root / "runs" / "dapo"]))
-    assert found["Runs"] == [["dapo", "33", "198,000", "33 s", "token-budget"]]
+    assert found["Runs"] == [["dapo", "33", "198,000", "33 s", "token budget used"]]
     reward = found["Reward while training"]
     assert [row[0] for row in reward] == [count(row["generated_tokens_total"]) for row in run.metrics]
     assert float(reward[-1][1]) == pytest.approx(run.metrics[-1]["reward/mean"], rel=0.01)

@@ -20,10 +20,10 @@ from verigold.report.blocks import (
 )
 from verigold.report.words import one_line, visible
 
-TABLE_ROWS, EXAMPLES, CELL_CHARACTERS = 25, 3, 200
-"""The twin is short: the longest table, the examples of one list, the longest cell."""
+TABLE_ROWS, EXAMPLES, CELL_CHARACTERS = 25, 4, 200
+"""The twin is short: the longest table, the examples of one list, the longest cell; no drawers, no small tables."""
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-!|~$<>&@])")
+_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+\-!|~$<>&]|(?<!\w)@)")
 
 
 def to_markdown(document: Document) -> str:
@@ -71,14 +71,16 @@ def _block(block: Block, level: int) -> str:
             return "\n".join(_fact(item.label, item.value, item.note) for item in block.items)
         case Table():
             return _table(block)
+        case Figure(small=True):
+            return f"- {inline(block.title)}: {inline(f'{block.description} {block.words}'.strip())}"
         case Figure():
             return _table(block.table)
         case Gallery():
-            return "\n\n".join(_block(figure, level) for figure in block.figures)
+            return "\n".join(_block(figure, level) for figure in block.figures)
         case Example():
             return _example(block)
         case Details():
-            return "\n\n".join((f"**{inline(block.summary)}**", *_all(block.blocks, level)))
+            return f"- {inline(block.summary)} (opened in the HTML report)"
         case Section():
             return "\n\n".join((f"{'#' * min(level, 6)} {inline(block.title)}", *_all(block.blocks, level + 1)))
 

@@ -293,7 +293,7 @@ def _facts(runs: Sequence[Run]) -> list[Block]:
         return []
     run = runs[0]
     found = [
-        Fact(value=count(len(run.metrics)), label="steps", note=str(run.summary.get("exit_reason", ""))),
+        Fact(value=count(len(run.metrics)), label="steps", note=ended(run)),
         Fact(value=short_count(run.tokens()), label="generated tokens"),
     ]
     for key, label, shares in (
@@ -308,6 +308,12 @@ def _facts(runs: Sequence[Run]) -> list[Block]:
     return [Facts(items=found)]
 
 
+def ended(run: Run) -> str:
+    """Why the run ended, in words where it went as planned."""
+    reason = str(run.summary.get("exit_reason", "not finished"))
+    return {"steps": "all steps done", "tokens": "token budget used"}.get(reason, reason)
+
+
 def runs_table(runs: Sequence[Run]) -> Table:
     rows = []
     for run in runs:
@@ -318,10 +324,10 @@ def runs_table(runs: Sequence[Run]) -> Table:
                 counted(len(run.metrics)),
                 counted(run.tokens()),
                 plain(MISSING if wall is None else f"{wall:,.0f} s"),
-                plain(str(run.summary.get("exit_reason", "not finished"))),
+                plain(ended(run)),
             ]
         )
-    columns = [*left("run"), *right("steps", "generated tokens", "wall time"), *left("ended because")]
+    columns = [*left("run"), *right("steps", "generated tokens", "wall time"), *left("end")]
     return Table(caption="Runs", columns=columns, rows=rows)
 
 
