@@ -72,8 +72,10 @@ def chosen(response: str) -> tuple[str, str] | None:
 _SENTENCE = re.compile(
     r"(?:is|was|are|were|seems|can|could|must|should|does|did|has|fits|works|matches|because|and|nor)\b"
 )
+_ARTICLE = re.compile(r"\W*[AI]\s+[a-z]")
+_PRONOUN = re.compile(r"(?<![\w(])I(?=\s+[a-z]|'[a-z])")
 _DENIED = re.compile(
-    r"(?:\b(?:not|isn't|nor|neither|can't be|cannot be|except|rul(?:e|ed|ing) out|eliminate[ds]?|exclude[ds]?)\s+(?:options?\s+|be\s+)?"
+    r"(?:\b(?i:not|isn't|nor|neither|can't be|cannot be|except|rul(?:e|ed|ing) out|eliminate[ds]?|exclude[ds]?)\s+(?:options?\s+|be\s+)?"
     r"\(?[A-J]\)?(?:\s*(?:,|or|nor|and)\s*\(?[A-J]\)?(?![\w']))*(?![\w']))"
     r"|(?:(?<![\w'])\(?[A-J]\)?\s+(?:is|are|was|seems)\s+(?:not\b|n't|in(?:correct|valid)|wrong|false|impossible))"
     r"|(?:it\s+)?(?:can't|cannot|can not|could not|couldn't)\s+be\s+\(?[A-J]\)?(?![\w'])"
@@ -94,7 +96,7 @@ def _alone(text: str) -> str | None:
     if match is None:
         return None
     rest = match.group(2).strip()
-    if _SENTENCE.match(rest):
+    if _SENTENCE.match(rest) or _ARTICLE.match(text):
         return None
     letter = match.group(1).upper()
     others = _NEXT.match(" " + rest) if rest else None
@@ -128,9 +130,9 @@ def _in_last_line(text: str) -> tuple[str, str] | None:
         return None
     line = textual(lines[-1][-2_000:]).strip()
     letters = _alone(line)
-    if letters and not (letters == "A" and re.match(r"A\s+[a-z]", line)):
+    if letters:
         return letters, line[:80]
-    line = _DENIED.sub(" ", line)
+    line = _PRONOUN.sub("", _DENIED.sub(" ", line))
     sentence = re.split(r"(?<=[.!?])\s+", line)[-1]
     mentioned = [letter for letter in _LETTER.findall(sentence)]
     if mentioned and mentioned[0] == "A" and re.match(r"A\s+[a-z]", sentence):

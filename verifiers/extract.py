@@ -24,6 +24,7 @@ _CONNECTORS = re.compile(
     r"(?:[\s,;$&]|\\[,;:! ()\[\]]|\\q?quad|\\\\|\\text\s?\{[\s,]{0,3}(?:and|or)?[\s,]{0,3}\}|and|or|以及|和|或|、|，)*",
 )
 _NEAR = re.compile(r"[^.!?。？！\n\\{}]{0,30}")
+_CONCLUSION = re.compile(r"\b(?:so|thus|hence|then|therefore|answer|gives?|which|becomes|but|not)\b", re.I)
 _MARKER = re.compile(
     r"(?P<hashes>^\s{0,3}####+\s*(?!#))|(?P<short>^[ \t*]{0,4}A[ \t*]{0,3}[:：](?=.*\S))"
     r"|(?P<answer>(?:\bfinal\s+answer|\banswers?|\b(?:final|correct)\s+(?:result|option|choice)|\bcorrect\s+one)\b"
@@ -160,7 +161,8 @@ def _neighbours(gap: str) -> bool:
     if _CONNECTORS.fullmatch(gap):
         return True
     words = gap.replace("$", "").strip()
-    return bool(_NEAR.fullmatch(words)) and (" and " in f" {words} " or words.startswith(","))
+    near = bool(_NEAR.fullmatch(words)) and not _CONCLUSION.search(words)
+    return near and (" and " in f" {words} " or words.startswith(","))
 
 
 def _in_text(text: str, source: str) -> Answer:

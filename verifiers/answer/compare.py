@@ -250,14 +250,30 @@ def _bag(left: Bag, right: Answer) -> Outcome | None:
             return _in_order(left, right.items)
         if right.left == "[" and right.right == "]":
             return same_set(left.items, right.items)
-        return _bag_region(left, regions.interval(right)) if _interval_like(left) else None
+        if _interval_like(left):
+            return _bag_region(left, regions.interval(right))
+        return _listed_in_order(left, right)
     if isinstance(right, Region):
         return _bag_region(left, right)
     if isinstance(right, Matrix):
         return None
     if len(left.items) == 1 and not (left.braced and isinstance(right, Word)):
         return same(left.items[0], right)
+    if not left.braced and isinstance(right, Scalar) and all(same(item, right) in EQUAL for item in left.items):
+        return Outcome.EXACT
     return None
+
+
+def _listed_in_order(bag: Bag, right: Ordered) -> Outcome:
+    """1, 2 in the order of (1, 2). 2,500 may be a number and is not (2, 500); {1, 2} has no order."""
+    if bag.braced or len(bag.items) != len(right.items) or right.left + right.right != "()":
+        return Outcome.DIFFERENT
+    values = [_plain_number(item) for item in bag.items[1:]]
+    if all(isinstance(value, int) and 0 <= value < 1000 for value in values) and all(
+        value is None or value > 99 for value in values
+    ):
+        return Outcome.DIFFERENT
+    return _all([same(item, other) for item, other in zip(bag.items, right.items, strict=True)])
 
 
 def _system(bag: Bag) -> bool:
@@ -403,7 +419,8 @@ def _words(left: Word, right: Word) -> bool:
     return same_date(left.value, right.value) if left.kind == "date" else left.value == right.value
 
 
-_NUMBER_WORDS = {"1st": "first", "2nd": "second", "3rd": "third", "4th": "fourth"}
+def _parts(words: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(" ".join(words).split(" and "))
 
 
 def content_words(words: Sequence[str]) -> tuple[str, ...]:
@@ -411,6 +428,9 @@ def content_words(words: Sequence[str]) -> tuple[str, ...]:
     kept: list[str] = []
     for word in words:
         if word in wordlists.ARTICLES:
+            continue
+        if word.isdigit() and len(words) > 1:
+            kept.append(f"#{int(word[:9])}")
             continue
         number = wordlists.ordinal((word,)) or (wordlists.roman(word) if len(word) > 1 or word == "i" else None)
         kept.append(f"#{number}" if number else word)
@@ -425,7 +445,15 @@ def same_text(left: Sequence[str], right: Sequence[str]) -> bool:
         return bool(first)
     if len(first) == len(second) == 2 and sorted(first) == sorted(second) and any(word[:1] == "#" for word in first):
         return True
+    if "and" in first and "and" in second and "and" not in (first[0], first[-1]):
+        return _parts(first) == _parts(second)
     short, long = sorted((first, second), key=len)
+    if (
+        0 < len(short) < len(long)
+        and long[: len(short)] == short
+        and long[len(short)] in ("is", "are", "was", "because")
+    ):
+        return not any(word in wordlists.NEGATIONS | wordlists.HEDGES for word in long)
     if not short or len(long) > 40 or long[len(long) - len(short) :] != short:
         return False
     before = long[: len(long) - len(short)]

@@ -41,6 +41,8 @@ ACCENTS = frozenset(
 )
 """Marks over (or before) a name: the whole is one symbol, its letters are not factors."""
 
+SAME_ACCENTS = {r"\overrightarrow": r"\vec", r"\widehat": r"\hat", r"\bar": r"\overline", r"\widetilde": r"\tilde"}
+
 FENCES = {r"\lfloor": (r"\rfloor", "floor"), r"\lceil": (r"\rceil", "ceil"), r"\|": (r"\|", "norm")}
 BIG_OPERATORS = {r"\sum": "sum", r"\prod": "prod"}
 EXPRESSION_ENDS = frozenset((r"\rfloor", r"\rceil", r"\|", r"\to", r"\ldots"))

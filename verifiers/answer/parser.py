@@ -267,6 +267,8 @@ class _Parser:
         if pair not in ("()", "[]", "{}") or end >= self.end:
             raise Unreadable(f"brackets {pair}")
         node = self.whole(start + 1, end)
+        if pair == "[]" and node.op == "num":
+            raise Unreadable("a list, no number")
         self.at = end + 1
         return Node("group", (node,)) if node.op == "num" and pair != "{}" else node
 
@@ -622,7 +624,7 @@ class _Parser:
             self.at = end + 1
         else:
             inner = self.take().value
-        return self.name(f"{value}{{{inner}}}")
+        return self.name(f"{grammar.SAME_ACCENTS.get(value, value)}{{{inner}}}")
 
 
 def bind(op: str, body: Node, variable: str, bounds: tuple[Node, ...]) -> Node:

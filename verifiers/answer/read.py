@@ -68,7 +68,14 @@ def _arranged(match: re.Match[str]) -> str:
     return rf"\frac{{{n}!}}{{{n - k}!}}" if n >= k else match.group()
 
 
+_UNIT_FRACTION = re.compile(
+    r"\\frac\{\s?(\\(?:text|mathrm)\{[^{}]{1,20}\})\s?\}\{\s?(\\(?:text|mathrm)\{[^{}]{1,20}\}(?:\^\{?\d\}?)?)\s?\}"
+)
+
+
 def _notations(text: str) -> str:
+    if "frac" in text:
+        text = _UNIT_FRACTION.sub(r"\1/\2", text)
     if "[" in text:
         text = _FRENCH.sub(_turned, text)
     if "^" in text or "_" in text:
@@ -115,7 +122,7 @@ def readings(text: str) -> tuple[Answer, ...]:
         found.extend(Word("time", value) for value in calendar.times(textual(text)))
     if not wordy and not found[1:] and text.count("-") + text.count("/") == 2:
         found.extend(Word("date", value) for value in calendar.dates(text))
-    if not found:
+    if not found or (wordy and text.isalpha()):
         words = _words(text)
         if words and len(words) <= MAX_WORDS:
             found.append(Text(words))

@@ -40,6 +40,8 @@ def relation(tokens: list[Token], inner: Inner) -> Answer | None:
     for place in range(len(ops) - 1, -1, -1):
         if ops[place] in _IMPLIES:
             return inner(sum_tokens(sides[place + 1 :], ops[place + 1 :]))
+    if not sides[0] and ops[0] == "=" and len(sides) > 1:
+        return inner(sum_tokens(sides[1:], ops[1:]))
     if not all(sides):
         raise Unreadable("a relation with an empty side")
     if r"\approx" in ops:

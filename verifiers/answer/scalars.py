@@ -96,8 +96,12 @@ def _unit_start(tokens: Tokens, tight_units: bool) -> int | None:
     for place, token in enumerate(tokens):
         depth += (token.kind == "open") - (token.kind == "close")
         if place >= first and not depth and _may_be_unit(tokens, place, tight_units) and _unit_like(tokens[place:]):
-            return place
+            return place if _numeric(tokens[:place]) or token.kind == "text" else None
     return None
+
+
+def _numeric(tokens: Tokens) -> bool:
+    return any(token.kind in ("num", "close") for token in tokens)
 
 
 def _may_be_unit(tokens: Tokens, place: int, tight_units: bool) -> bool:
@@ -210,12 +214,21 @@ def ratio(tokens: Tokens) -> Ratio | None:
     parts, marks = split(
         tokens, lambda token: is_mark(token, ":") or (token.value == "to" and token.kind in ("word", "text"))
     )
-    if not marks or not all(parts):
+    if not marks or not all(parts) or any(_prose(token) for part in parts for token in part):
         return None
     found = [scalar(part) for part in parts]
     if any(part.unit != found[0].unit for part in found):
         raise Unreadable("a ratio of quantities")
     return Ratio(tuple(part.node for part in found))
+
+
+def _prose(token: Token) -> bool:
+    return (
+        token.kind in ("word", "text")
+        and len(token.value) > 2
+        and not token.value.isupper()
+        and token.value not in _NOT_UNITS
+    )
 
 
 # ---- matrices ------------------------------------------------------------------------------------------------------

@@ -97,6 +97,10 @@ class _Reader:
             return Word("all" if tokens[0].value in _ALL else "nothing", "")
         if len(tokens) == 1 and tokens[0].value.startswith(r"\mathbb{"):
             return Word("numbers", tokens[0].value[8:-1])
+        if tokens[0].kind == "letter" and tokens[0].value.isupper() and enclosed(tokens[1:]) and tokens[1].value == "(":
+            if any(is_mark(token, ",") for token in tokens):
+                # P(3, -4) names a point
+                return self.bracketed(tokens[1:])
         if len(tokens) > 3 and tokens[-1].value == "T" and tokens[-2].value == "^" and tokens[-3].value == "]":
             tokens = tokens[:-2]
         if enclosed(tokens):

@@ -173,7 +173,12 @@ class _Reader:
             return self.unit(token.value)
         if token.kind not in ("word", "text", "letter"):
             return False
-        return all(self.word(word) for word in token.value.split())
+        *before, last = token.value.split() or [""]
+        # an exponent belongs to the last of several words
+        place, self.at = self.at, len(self.tokens)
+        read = all(self.word(word) for word in before)
+        self.at = place
+        return read and self.word(last)
 
     def word(self, word: str) -> bool:
         lowered = word.lower()

@@ -22,6 +22,18 @@ _LEADING = re.compile(
     re.I,
 )
 _TEXT = re.compile(r"\\(?:text|textbf|mathrm|mbox|textrm)\s?\{([^{}]*)\}")
+_CODE = re.compile(r"[(){}\[\];#\"=<>]")
+_LABEL = re.compile(r"(?:[A-Z\u3400-\u9fff][\w ]*|[a-z]+ [\w ]*)[A-Za-z\u3400-\u9fff]\s*$")
+_NAMED = re.compile(r"\s*(?:[A-Za-z]{3,}\s+|(?:an?|of|is|in)\s+){1,6}(?=[^\sA-Za-z])")
+_NOTE = re.compile(r"([^\W\d_][\w\s-]*?)\s*\([^()]*\)")
+_COMPARED = (
+    wordlists.NEGATIONS
+    | wordlists.HEDGES
+    | frozenset(
+        "less more than least most below above under over about approximately around between greater fewer up minus negative "
+        "nearly almost roughly until exceed exceeds excluding".split()
+    )
+)
 _LETTERS = re.compile(r"[A-Za-z\u3400-\u9fff]{2,}")
 
 
@@ -38,7 +50,7 @@ def views(text: str, *, sentence: bool) -> Iterator[str]:
     for match in _VERB.finditer(last):
         end = match.end()
     label, _, labelled = last.rpartition(":")
-    if labelled.strip() and _LETTERS.search(label):
+    if labelled.strip() and _LABEL.fullmatch(label.strip()):
         yield labelled.strip()
     if end is not None and last[end:].strip():
         tail = _LEADING.sub("", last[end:].strip())
@@ -46,13 +58,19 @@ def views(text: str, *, sentence: bool) -> Iterator[str]:
         yield _ASIDE.split(tail, maxsplit=1)[0]
     elif sentence:
         yield _ASIDE.split(_LEADING.sub("", last), maxsplit=1)[0]
-    if not sentence:
+    named = _NAMED.match(text)
+    if named and not any(word in _COMPARED for word in named.group().lower().split()):
+        yield text[named.end() :]
+    note = _NOTE.fullmatch(text.strip())
+    if note:
+        yield note.group(1)
+    if not sentence or any(word in wordlists.NEGATIONS for word in wordlists.words_of(last)):
         return
     formulas = [next(filter(None, match.groups())) for match in _FORMULA.finditer(last)]
     if formulas:
         yield formulas[-1]
     numbers = set(_NUMBER.findall(last))
-    if len(numbers) == 1 and not formulas:
+    if len(numbers) == 1 and not formulas and not _CODE.search(last):
         yield numbers.pop()
 
 
