@@ -20,6 +20,7 @@ from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, 
 from torch import Tensor
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedModel, PreTrainedTokenizerFast
 
+from engines.torch_engine import without_bars
 from pipeline.addition import solutions, tokenizer_corpus
 from pipeline.atomic import atomic_folder
 from pipeline.config import STRICT
@@ -159,25 +160,22 @@ def new_model(
         return LlamaForCausalLM(config)
 
 
-def example_batches(
-    tokenizer: PreTrainedTokenizerFast, seed: int, *, flaws: bool, size: int = BATCH
-) -> Iterator[list[Example]]:
-    """Endless batches of the addition task's warm-start split."""
-    stream = solutions(seed, flaws=flaws)
-    while True:
-        yield [
-            (
-                tokenizer.encode(question + "\n", add_special_tokens=False),
-                [*tokenizer.encode(solution, add_special_tokens=False), 2],
-            )
-            for question, solution in islice(stream, size)
-        ]
+def pairs_learned(seed: int, *, step_share: float = 1.0) -> Iterator[list[tuple[str, str]]]:
+    """The batches of (question, solution) that `make_base` learns, in order: worked ones, then flawed ones."""
+    clean, flawed = (solutions(seed, flaws=flaws) for flaws in (False, True))
+    counts = _steps(step_share)
+    for stream, steps in ((clean, counts[0] + counts[1]), (flawed, counts[2])):
+        for _ in range(steps):
+            yield list(islice(stream, BATCH))
 
 
 def questions(seed: int) -> Iterator[str]:
-    """Every question that `make_base` of this seed trains on."""
-    for flaws, steps in ((False, CLEAN_STEPS + MIXED_CLEAN_STEPS), (True, FLAWED_STEPS)):
-        yield from (question for question, _ in islice(solutions(seed, flaws=flaws), steps * BATCH))
+    """Every question of the warm start, to assert that nothing else shares one."""
+    return (question for batch in pairs_learned(seed) for question, _ in batch)
+
+
+def _steps(share: float) -> list[int]:
+    return [max(1, round(count * share)) for count in (CLEAN_STEPS, MIXED_CLEAN_STEPS, FLAWED_STEPS)]
 
 
 def make_base(out: Path, *, seed: int = 0, console: Console, step_share: float = 1.0) -> Path:
@@ -192,18 +190,20 @@ def make_base(out: Path, *, seed: int = 0, console: Console, step_share: float =
         return out
     started = time.monotonic()
     tokenizer, model = build_tokenizer(), new_model(seed)
-    clean, flawed = (example_batches(tokenizer, seed, flaws=flaws) for flaws in (False, True))
-    steps = [max(1, round(count * step_share)) for count in (CLEAN_STEPS, MIXED_CLEAN_STEPS, FLAWED_STEPS)]
+    batches = (
+        [
+            (tokenizer.encode(f"{question}\n"), [*tokenizer.encode(solution), model.config.eos_token_id])
+            for question, solution in batch
+        ]
+        for batch in pairs_learned(seed, step_share=step_share)
+    )
+    clean, mixed_clean, flawed = _steps(step_share)
     stages = (
-        ("worked solutions", clean, Schedule(learning_rate=3e-3, steps=steps[0])),
-        (
-            "flawed solutions",
-            (next(clean if step < steps[1] else flawed) for step in range(steps[1] + steps[2])),
-            Schedule(learning_rate=2.5e-3, steps=steps[1] + steps[2], final_share=0.0),
-        ),
+        ("worked solutions", Schedule(learning_rate=3e-3, steps=clean)),
+        ("flawed solutions", Schedule(learning_rate=2.5e-3, steps=mixed_clean + flawed, final_share=0.0)),
     )
     with reproducible():
-        for label, batches, schedule in stages:
+        for label, schedule in stages:
             losses = list(finetune(model, batches, schedule))
             console.print(f"base model: {schedule.steps} steps of {label}, loss {losses[0]:.2f} to {losses[-1]:.2f}")
     save(model, tokenizer, out)
@@ -213,7 +213,7 @@ def make_base(out: Path, *, seed: int = 0, console: Console, step_share: float =
 
 def save(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, out: Path) -> None:
     """Model and tokenizer as one Hugging Face folder, whole or not at all."""
-    with atomic_folder(out) as folder:
+    with atomic_folder(out) as folder, without_bars():
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
 

@@ -189,7 +189,7 @@ train(load_recipe([Path({recipe!r})]), Path({out!r}), console=Console(quiet=True
 @pytest.mark.parametrize("kills", [1, pytest.param(5, marks=pytest.mark.slow)])
 def test_sigkill_at_any_moment(kills: int, recipe: Recipe, scorer: Scorer, quiet: Console, tmp_path: Path) -> None:
     """Killed again and again, also while saving, the run ends as if nothing had happened."""
-    config = recipe(steps=20, checkpoints={"every": 3}, sampling={"prompts": 6, "samples": 6, "max_tokens": 24})
+    config = recipe(steps=4 * kills, checkpoints={"every": 3}, sampling={"prompts": 6, "samples": 6, "max_tokens": 24})
     train(config, tmp_path / "whole", console=quiet, scorer=scorer)
     path = tmp_path / "recipe.toml"
     path.write_text(dump(config), encoding="utf-8")

@@ -1,0 +1,99 @@
+"""What is found before the first step: templates, end tokens, prompt lengths, golds that no verifier accepts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from transformers import PreTrainedTokenizerFast
+
+from pipeline.config import RecipeError
+from pipeline.problem import Problem
+from pipeline.shards import write_problems
+from trainer.checks import check_verifiers, make_tasks
+from trainer.config import Sampling, Template, TrainConfig
+from trainer.loop import train
+from trainer.prompts import Task
+from trainer.template import encode
+from trainer.warmstart import build_tokenizer
+
+Recipe = Callable[..., TrainConfig]
+END = frozenset({2})
+
+
+@pytest.fixture
+def tokenizer() -> PreTrainedTokenizerFast:
+    return build_tokenizer()
+
+
+def tasks_of(
+    problems: list[Problem], tokenizer: PreTrainedTokenizerFast, console: Console, **sampling: int
+) -> list[Task]:
+    return make_tasks(problems, Template(), Sampling(**sampling), tokenizer, END, console)
+
+
+def text_of(tokenizer: PreTrainedTokenizerFast, ids: tuple[int, ...]) -> str:
+    return str(tokenizer.decode(list(ids)))
+
+
+def test_prompts_are_the_templates_own_text(tokenizer: PreTrainedTokenizerFast, problems: list[Problem]) -> None:
+    ids = encode(problems[0], Template(), tokenizer)
+    assert text_of(tokenizer, ids) == problems[0].question + "\n"
+    assert tokenizer.bos_token_id not in ids
+    with_suffix = encode(problems[0], Template(suffix=" Think.", system="Add."), tokenizer)
+    assert text_of(tokenizer, with_suffix) == "Add." + problems[0].question + " Think.\n"
+    own = encode(replace(problems[0], system_prompt="Own."), Template(system="Add."), tokenizer)
+    assert text_of(tokenizer, own).startswith("Own.")
+
+
+def test_bos_is_counted(tokenizer: PreTrainedTokenizerFast, problems: list[Problem], quiet: Console) -> None:
+    """Once from the template is right; twice is refused (the tokenizer itself adds none)."""
+    plain = tokenizer.chat_template
+    assert isinstance(plain, str)
+    tokenizer.chat_template = "{{ bos_token }}" + plain
+    assert tasks_of(problems[:1], tokenizer, quiet)[0].prompt_ids.count(1) == 1
+    tokenizer.chat_template = "{{ bos_token }}{{ bos_token }}" + plain
+    with pytest.raises(RecipeError, match="BOS"):
+        tasks_of(problems[:1], tokenizer, quiet)
+    tokenizer.chat_template = None
+    with pytest.raises(RecipeError, match="no chat template"):
+        tasks_of(problems[:1], tokenizer, quiet)
+
+
+def test_overlong_and_repeated_prompts_are_dropped_and_counted(
+    tokenizer: PreTrainedTokenizerFast, problems: list[Problem]
+) -> None:
+    text = StringIO()
+    long = replace(problems[0], id="long", question="1+1=?" * 5000)
+    tasks = tasks_of([*problems[:3], problems[0], long], tokenizer, Console(file=text, width=200))
+    assert [task.problem.id for task in tasks] == [problem.id for problem in problems[:3]]
+    assert "1 longer than sampling.max_prompt_tokens = 1024 dropped; 1 repeated ids dropped" in text.getvalue()
+    with pytest.raises(RecipeError, match="all 3 prompts are longer"):
+        tasks_of(problems[:3], tokenizer, Console(quiet=True), max_prompt_tokens=2)
+    with pytest.raises(RecipeError, match="no problems"):
+        tasks_of([], tokenizer, Console(quiet=True))
+
+
+def test_a_source_whose_golds_are_not_accepted_is_refused(problems: list[Problem]) -> None:
+    good = [Task(problem=problem, prompt_ids=(1,)) for problem in problems[:3]]
+    check_verifiers(good, 1)
+    bad = [
+        Task(problem=replace(task.problem, data_source="broken", ground_truth="", verifier="math"), prompt_ids=(1,))
+        for task in good
+    ]
+    with pytest.raises(RecipeError, match="data source 'broken'"):
+        check_verifiers([*good, *bad], 1)
+
+
+def test_missing_inputs_are_named(recipe: Recipe, quiet: Console, tmp_path: Path, problems: list[Problem]) -> None:
+    with pytest.raises(RecipeError, match=r"config\.json is missing"):
+        train(recipe(model=str(tmp_path / "nothing")), tmp_path / "a", console=quiet)
+    with pytest.raises(RecipeError, match="nowhere"):
+        train(recipe(shards=str(tmp_path / "nowhere")), tmp_path / "b", console=quiet)
+    write_problems(tmp_path / "empty", [replace(problem, ground_truth="") for problem in problems[:2]])
+    with pytest.raises(RecipeError, match="give these rows another verifier"):
+        train(recipe(shards=str(tmp_path / "empty")), tmp_path / "c", console=quiet)

@@ -1,0 +1,98 @@
+"""`verigold train` and `verigold eval` as a user calls them."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from pipeline.config import RecipeError
+from verigold.commands import eval as eval_command
+from verigold.commands import train as train_command
+
+RUNNER = CliRunner()
+
+
+def app() -> typer.Typer:
+    found = typer.Typer(rich_markup_mode=None)
+    found.command("train", help=train_command.__doc__)(train_command.command)
+    found.command("eval", help=eval_command.__doc__)(eval_command.command)
+    return found
+
+
+@pytest.fixture
+def recipe_file(tmp_path: Path, model_folder: Path, shards: Path) -> Path:
+    path = tmp_path / "recipe.toml"
+    path.write_text(
+        f"algorithm = 'dr_grpo'\nmodel = '{model_folder}'\nshards = '{shards}'\nsteps = 1\nthreads = 1\n"
+        "[sampling]\nprompts = 2\nsamples = 2\nmax_tokens = 4\n[reward]\nkind = 'random'\n",
+        encoding="utf-8",
+    )
+    return path
+
+
+@pytest.mark.parametrize("verb", ["train", "eval"])
+def test_help_has_two_examples(verb: str) -> None:
+    text = RUNNER.invoke(app(), [verb, "--help"]).output
+    assert text.count(f"  verigold {verb} ") == 2
+
+
+def test_dry_run_prints_the_resolved_recipe(recipe_file: Path, tmp_path: Path) -> None:
+    result = RUNNER.invoke(
+        app(), ["train", str(recipe_file), "--dry-run", "--set", "steps=7", "--out", str(tmp_path / "run")]
+    )
+    assert result.exit_code == 0
+    table = tomllib.loads(result.stdout)
+    assert table["steps"] == 7
+    assert table["loss"]["name"] == "clip"
+    assert table["reduction"]["name"] == "constant"
+    assert not (tmp_path / "run").exists()
+
+
+def test_train_then_eval(recipe_file: Path, shards: Path, tmp_path: Path) -> None:
+    out, answer = tmp_path / "run", tmp_path / "eval.json"
+    result = RUNNER.invoke(app(), ["train", str(recipe_file), "--out", str(out), "--quiet"])
+    assert result.exit_code == 0
+    assert "steps, 1 steps" in result.stdout
+    arguments = ["eval", str(out / "final"), str(shards), "--out", str(answer), "--quiet"]
+    arguments += ["--problems", "3", "--samples", "2", "--k-samples", "2", "--max-tokens", "4"]
+    first = RUNNER.invoke(app(), arguments)
+    assert first.exit_code == 0
+    assert "pass@1" in first.stdout
+    value = json.loads(answer.read_text(encoding="utf-8"))
+    assert value["n"] == 3
+    assert value["label"] == "final"
+    changed = answer.stat().st_mtime_ns
+    assert RUNNER.invoke(app(), arguments).stdout == first.stdout
+    assert answer.stat().st_mtime_ns == changed
+    other = RUNNER.invoke(app(), [*arguments, "--seed", "1"])
+    assert isinstance(other.exception, RecipeError)
+    assert "seed was 0, now 1" in str(other.exception)
+
+
+def test_a_stopped_run_exits_with_1(recipe_file: Path, tmp_path: Path) -> None:
+    result = RUNNER.invoke(
+        app(),
+        ["train", str(recipe_file), "--out", str(tmp_path / "run"), "--quiet", "--set", "filter.on_exhausted=error",
+         "--set", "filter.max_gen_batches=1", "--set", "sampling.prompts=25", "--set", "filter.keep=informative"],
+    )  # fmt: skip
+    assert result.exit_code == 1
+    assert json.loads((tmp_path / "run" / "summary.json").read_text())["exit_reason"] == "exhausted"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train", "missing.toml"], "cannot read the recipe"),
+        (["eval", "no-model", "no-shards"], "no-shards"),
+        (["eval", "m", "s", "--temperature", "0"], "must be above 0"),
+    ],
+)
+def test_mistakes_are_named(arguments: list[str], message: str) -> None:
+    result = RUNNER.invoke(app(), arguments)
+    assert isinstance(result.exception, RecipeError)
+    assert message in str(result.exception)

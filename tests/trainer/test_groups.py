@@ -1,0 +1,184 @@
+"""Dynamic sampling with the real engine on a tiny model: bounds, surplus, age, and a filter that sees raw verdicts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engines.engine import Completion
+from engines.torch_engine import TorchEngine
+from pipeline.problem import Problem
+from trainer.clock import Clock
+from trainer.config import GroupFilter, Reward, Sampling
+from trainer.groups import (
+    Group,
+    GroupSource,
+    RandomScorer,
+    RunStoppedError,
+    Sample,
+    Scorer,
+    VerifierScorer,
+    group_from_json,
+    group_to_json,
+    pass_rate_histogram,
+)
+from trainer.prompts import Draw, PromptStream, Task
+from verifiers.verdict import Verdict, correct, incorrect
+
+MakeSource = Callable[..., GroupSource]
+
+
+class ByProblem:
+    """Right for the first sample of some problems, wrong for everything else."""
+
+    def __init__(self, informative: Sequence[str]) -> None:
+        self.informative = set(informative)
+
+    def __call__(self, samples: Sequence[tuple[Draw, int, Completion]], /) -> Sequence[Verdict]:
+        return [
+            correct("x", None) if draw.task.problem.id in self.informative and sample == 0 else incorrect("x", None)
+            for draw, sample, _ in samples
+        ]
+
+
+@pytest.fixture(scope="module")
+def engine(model_folder: Path) -> TorchEngine:
+    return TorchEngine.from_folder(model_folder)
+
+
+@pytest.fixture
+def make_source(engine: TorchEngine, problems: list[Problem]) -> MakeSource:
+    def make(scorer: Scorer, *, rules: GroupFilter | None = None, reward: Reward | None = None) -> GroupSource:
+        tasks = [Task(problem=p, prompt_ids=tuple(engine.encode([5, 6, 7 + i]))) for i, p in enumerate(problems)]
+        return GroupSource(
+            stream=PromptStream(tasks, seed=0),
+            sampler=engine,
+            scorer=scorer,
+            sampling=Sampling(prompts=4, samples=3, max_tokens=5),
+            rules=rules or GroupFilter(),
+            reward=reward or Reward(),
+            seed=0,
+        )
+
+    return make
+
+
+def test_one_group_in_ten_fills_the_batch_exactly(make_source: MakeSource, problems: list[Problem]) -> None:
+    source = make_source(ByProblem([problem.id for problem in problems[::10]]), rules=GroupFilter(max_gen_batches=30))
+    filled = source.fill(0, Clock())
+    accepted = [group for group in filled.drawn if group.informative]
+    assert len(filled.kept) == 4
+    assert not filled.exhausted
+    assert filled.kept + filled.surplus == accepted
+    assert filled.rounds <= 30
+
+
+def test_surplus_comes_first_and_has_an_age_bound(make_source: MakeSource, problems: list[Problem]) -> None:
+    source = make_source(ByProblem([problem.id for problem in problems]), rules=GroupFilter(max_age=1))
+    group = source.fill(0, Clock()).kept[0]
+    source.surplus = [replace(group, version=2, key="0:old"), replace(group, version=3, key="0:new")]
+    filled = source.fill(4, Clock())
+    assert filled.stale == 1
+    assert filled.kept[0].key == "0:new"
+    assert len(filled.drawn) == 3
+    assert {group.version for group in filled.kept} == {3, 4}
+
+
+def test_exhausted_rounds_train_on_what_is_there(make_source: MakeSource, problems: list[Problem]) -> None:
+    source = make_source(ByProblem([]), rules=GroupFilter(max_gen_batches=3))
+    filled = source.fill(0, Clock())
+    assert filled.exhausted
+    assert (filled.kept, filled.rounds, len(filled.drawn)) == ([], 3, 12)
+    assert pass_rate_histogram(filled.drawn) == "all wrong 12, mixed 0, all right 0, undecided 0"
+    strict = make_source(ByProblem([]), rules=GroupFilter(max_gen_batches=2, on_exhausted="error"))
+    with pytest.raises(RunStoppedError, match="all wrong 8"):
+        strict.fill(0, Clock())
+    assert problems
+
+
+def test_length_shaping_makes_no_group_informative(make_source: MakeSource) -> None:
+    """All wrong, different lengths, soft punishment on: the shaped rewards vary, the raw verdicts do not."""
+
+    class Wrong:
+        def __call__(self, samples: Sequence[tuple[Draw, int, Completion]], /) -> Sequence[Verdict]:
+            return [incorrect("x", None) for _ in samples]
+
+    source = make_source(Wrong(), rules=GroupFilter(max_gen_batches=2), reward=Reward(overlong_cache=4))
+    filled = source.fill(0, Clock())
+    assert any(sample.reward != 0 for group in filled.drawn for sample in group.samples)
+    assert not filled.kept
+
+
+def test_graded_scores_are_filtered_by_variance_not_by_mean() -> None:
+    def group(*scores: float) -> Group:
+        samples = tuple(
+            Sample(response="", token_ids=(1,), logprobs=(0.0,), finish_reason="stop", status="correct", reason="",
+                   score=score, reward=score)
+            for score in scores
+        )  # fmt: skip
+        return Group(
+            key="0:a", problem_id="a", question="", ground_truth="", prompt_ids=(1,), samples=samples, version=0
+        )
+
+    assert group(0.2, 0.8).informative
+    assert not group(0.5, 0.5).informative
+
+
+def test_samples_follow_the_visit_not_the_batch(make_source: MakeSource, problems: list[Problem]) -> None:
+    """The same (seed, epoch, problem, sample) gives the same tokens whatever else is drawn; another epoch does not."""
+    one = make_source(ByProblem([problem.id for problem in problems])).fill(0, Clock())
+    other = make_source(ByProblem([])).fill(0, Clock())
+    tokens = [{group.key: [s.token_ids for s in group.samples] for group in filled.drawn} for filled in (one, other)]
+    shared = tokens[0].keys() & tokens[1].keys()
+    assert shared
+    assert all(tokens[0][key] == tokens[1][key] for key in shared)
+    again = make_source(ByProblem([problem.id for problem in problems]))
+    again.stream.restore({"epoch": 1, "place": 0})
+    later = {group.problem_id: [s.token_ids for s in group.samples] for group in again.fill(0, Clock()).drawn}
+    first = {group.problem_id: [s.token_ids for s in group.samples] for group in one.drawn + other.drawn}
+    assert all(later[key] != first[key] for key in later.keys() & first.keys())
+
+
+def test_groups_survive_json(make_source: MakeSource, problems: list[Problem]) -> None:
+    for group in make_source(ByProblem([problem.id for problem in problems])).fill(0, Clock()).kept:
+        assert group_from_json(json.loads(json.dumps(group_to_json(group)))) == group
+
+
+def test_real_verifier(make_source: MakeSource, problems: list[Problem]) -> None:
+    scorer = VerifierScorer(workers=1)
+    draw = Draw(task=Task(problem=problems[0], prompt_ids=(1,)), epoch=0)
+    right, wrong = f"so \\boxed{{{problems[0].ground_truth}}}", "\\boxed{7}"
+    completions = [
+        Completion(text=text, token_ids=(1,), logprobs=(0.0,), finish_reason="stop") for text in (right, wrong, "")
+    ]
+    verdicts = scorer([(draw, place, completion) for place, completion in enumerate(completions)])
+    assert [str(verdict.status) for verdict in verdicts] == ["correct", "incorrect", "incorrect"]
+    assert make_source
+
+
+def test_the_control_is_keyed_and_fair(problems: list[Problem]) -> None:
+    draws = [Draw(task=Task(problem=problem, prompt_ids=(1,)), epoch=epoch) for problem in problems for epoch in (0, 1)]
+    completion = Completion(text="", token_ids=(1,), logprobs=(0.0,), finish_reason="stop")
+    samples = [(draw, sample, completion) for draw in draws for sample in range(8)]
+    scores = [verdict.score for verdict in RandomScorer(3)(samples)]
+    assert scores == [verdict.score for verdict in RandomScorer(3)(samples)]
+    assert scores != [verdict.score for verdict in RandomScorer(4)(samples)]
+    assert sum(scores) / len(scores) == pytest.approx(0.5, abs=0.06)
+
+
+def test_an_epoch_visits_every_prompt_once_and_resumes(problems: list[Problem]) -> None:
+    tasks = [Task(problem=problem, prompt_ids=(1,)) for problem in problems]
+    stream = PromptStream(tasks, seed=5)
+    whole = [draw.key for draw in stream.draw(120)]
+    assert len(set(whole)) == 120
+    assert len({key.split(":")[1] for key in whole[:50]}) == 50
+    assert [key.split(":")[1] for key in whole[:50]] != [key.split(":")[1] for key in whole[50:100]]
+    cut = PromptStream(list(reversed(tasks)), seed=5)
+    begun = [draw.key for draw in cut.draw(70)]
+    resumed = PromptStream(tasks, seed=5)
+    resumed.restore(cut.state())
+    assert begun + [draw.key for draw in resumed.draw(50)] == whole
