@@ -18,7 +18,11 @@ class Message(TypedDict):
 
 
 Prompt = Sequence[int] | Sequence[Message]
-"""Token ids as they go into the model, or chat messages that the engine renders by the model's own template."""
+"""Token ids as they go into the model, or chat messages that the engine renders by the model's own template.
+
+A last message of the role `assistant` is the beginning of the answer, which the model goes on with; the completion's
+text does not repeat it.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,6 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoTokenizer, Cache, PreTrainedModel, PreTrainedTokenizerBase
+from transformers.utils import logging
 
 from engines.batches import Batch, Work, additive_mask, draw, left_padded, plan, row_keys, uniforms
 from engines.engine import Completion, Message, Prompt, SamplingParams
@@ -82,8 +83,9 @@ class TorchEngine:
         if dtype == "auto":
             dtype = "float32" if device == "cpu" else "bfloat16"
         try:
-            tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True)
-            model = AutoModelForCausalLM.from_pretrained(path, local_files_only=True, dtype=getattr(torch, dtype))
+            with without_bars():
+                tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True)
+                model = AutoModelForCausalLM.from_pretrained(path, local_files_only=True, dtype=getattr(torch, dtype))
         except (OSError, ValueError) as error:
             raise EngineError(f"{path}: the model cannot be loaded: {error}") from error
         torch.nn.Module.to(model, device)
@@ -140,9 +142,11 @@ class TorchEngine:
     def _render(self, messages: Sequence[Message]) -> list[int]:
         if self.tokenizer.chat_template is None:
             raise EngineError("the tokenizer has no chat template; give token ids, or a model with a chat template")
-        conversation = [{"role": message["role"], "content": message["content"]} for message in messages]
+        begun = messages[-1]["content"] if messages[-1]["role"] == "assistant" else ""
+        asked = messages[:-1] if begun else messages
+        conversation = [{"role": message["role"], "content": message["content"]} for message in asked]
         rendered = self.tokenizer.apply_chat_template(conversation, add_generation_prompt=True, return_dict=False)
-        return cast(list[int], rendered)
+        return [*cast(list[int], rendered), *self.tokenizer.encode(begun, add_special_tokens=False)]
 
     def generate(self, prompts: Sequence[Prompt], params: SamplingParams) -> Iterator[tuple[int, int, Completion]]:
         """Yields (prompt index, sample index, completion), batch by batch, in the order of finishing.
@@ -297,6 +301,18 @@ def end_token_ids(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) ->
     config = getattr(model, "generation_config", None)
     named = [tokenizer.eos_token_id, config.eos_token_id if config is not None else model.config.eos_token_id]
     return frozenset(i for ids in named for i in (ids if isinstance(ids, list) else [ids]) if isinstance(i, int))
+
+
+@contextmanager
+def without_bars() -> Iterator[None]:
+    """Loads and saves without transformers' progress bars; the former setting after."""
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
 
 
 @contextmanager

@@ -30,8 +30,11 @@ SOURCE = "addition"
 DIGITS = (2, 3, 3, 4)
 """Numbers of digits in the distribution that is trained and evaluated; three counts twice."""
 
+WARM_START_DIGITS = (1, 2, 2, 2, 3, 3, 3, 4, 4)
+"""A few sums of one digit on top: they are what the base model finds too easy."""
+
 CARRY_DROPPED = 0.6
-NO_WORKING = {1: 0.05, 2: 0.2, 3: 0.4, 4: 0.6}
+NO_WORKING = {1: 0.0, 2: 0.0, 3: 0.4, 4: 0.6}
 NO_WORKING_WRONG = 0.8
 SLIP = 0.02
 
@@ -112,13 +115,23 @@ def to_problem(a: int, b: int, index: int, split: str) -> Problem:
     )
 
 
+def is_easy(a: int, b: int) -> bool:
+    """One or two digits and no carry."""
+    return max(a, b) < 100 and a % 10 + b % 10 < 10 and a // 10 + b // 10 < 10
+
+
 def worked(a: int, b: int) -> str:
     """The right solution: a line a column, then the boxed sum."""
     return _columns(a, b, keep_carry=lambda: True, slip=lambda: 0)
 
 
 def flawed(a: int, b: int, rng: Random) -> str:
-    """A solution with the base model's bad habits: carries dropped, answers without working, slips."""
+    """A solution with the base model's bad habits: carries dropped, answers without working, slips.
+
+    Easy sums (`is_easy`) are spared, so that there is something which the base model always gets right.
+    """
+    if is_easy(a, b):
+        return worked(a, b)
     if rng.random() < NO_WORKING.get(len(str(a)), NO_WORKING[4]):
         answer = a + b if rng.random() >= NO_WORKING_WRONG else _wrong(a + b, rng)
         return f"\\boxed{{{answer}}}"
@@ -154,7 +167,7 @@ def _wrong(answer: int, rng: Random) -> int:
     return int("".join(text))
 
 
-def solutions(seed: int, *, flaws: bool, digits: Sequence[int] = DIGITS) -> Iterator[tuple[str, str]]:
+def solutions(seed: int, *, flaws: bool, digits: Sequence[int] = WARM_START_DIGITS) -> Iterator[tuple[str, str]]:
     """Endless (question, solution) pairs of the warm-start split."""
     rng = Random(f"solutions/{flaws}/{seed}")
     for a, b in pairs(seed, "warm-start", digits=digits):
@@ -197,7 +210,7 @@ class Planted:
 def plant(n: int, seed: int, shares: Mapping[Kind, float] = POOL_SHARES) -> list[Planted]:
     """A pool of n rows in random order. Wrong golds are planted on problems of the trained distribution.
 
-    too-easy: one digit, or two digits without a carry.  too-hard: five or six digits.  duplicate: an exact copy of a
+    too-easy: one or two digits and no carry.  too-hard: five or six digits.  duplicate: an exact copy of a
     clean row.  reformatted: a copy of a clean row written in another way.
     """
     rng = Random(f"pool/{seed}")
@@ -230,7 +243,7 @@ def _easy_pairs(n: int, seed: int, seen: set[tuple[int, int]]) -> list[tuple[int
         (a, b)
         for a in range(1, 100)
         for b in range(1, 100)
-        if len(str(a)) == len(str(b)) and a % 10 + b % 10 < 10 and a // 10 + b // 10 < 10
+        if len(str(a)) == len(str(b)) and is_easy(a, b)
         if split_of(a, b) == "pool" and (min(a, b), max(a, b)) not in seen
     ]
     Random(f"easy/{seed}").shuffle(candidates)
