@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from verifiers.answer import equations, exact_value, regions, tree, wordlists
+from verifiers.answer.binders import rename
 from verifiers.answer.calendar import same_date, same_time
 from verifiers.answer.equality import EQUAL, Outcome, equal
 from verifiers.answer.kinds import (
@@ -23,7 +24,6 @@ from verifiers.answer.kinds import (
     Text,
     Word,
 )
-from verifiers.answer.parser import rename
 from verifiers.answer.regions import region_of
 from verifiers.answer.tree import Node, TooComplex, Unreadable
 from verifiers.answer.units import DEGREE, PERCENT, RADIAN, Unit
