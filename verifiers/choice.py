@@ -134,7 +134,7 @@ def _in_last_line(text: str) -> tuple[str, str] | None:
         return letters, line[:80]
     line = _PRONOUN.sub("", _DENIED.sub(" ", line))
     sentence = re.split(r"(?<=[.!?])\s+", line)[-1]
-    mentioned = [letter for letter in _LETTER.findall(sentence)]
+    mentioned = list(_LETTER.findall(sentence))
     if mentioned and mentioned[0] == "A" and re.match(r"A\s+[a-z]", sentence):
         mentioned = mentioned[1:]
     return ("".join(sorted(set(mentioned))), sentence[:80]) if mentioned else None

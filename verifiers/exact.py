@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from verifiers.answer import exact_value
+from verifiers.answer.lists import listed
 from verifiers.answer.parser import parse
 from verifiers.answer.tokens import tokenise, without_doubled_braces
 from verifiers.answer.tree import MAX_BITS, Node, TooComplex, Unreadable
@@ -14,7 +15,7 @@ from verifiers.normalise import plain, unfence
 if TYPE_CHECKING:
     import sympy
 
-_ALLOWED = frozenset("num const add mul neg div pow root fact binom abs floor ceil func log group sum prod".split())
+_ALLOWED = listed("num const add mul neg div pow root fact binom abs floor ceil func log group sum prod")
 _CONSTANTS = frozenset(("pi", "e", "i"))
 _MAX_SYMBOLIC_NODES = 200
 _MAX_SYMBOLIC_BITS = 4_096

@@ -58,7 +58,7 @@ def _verdicts(request: Mapping[str, Any]) -> list[list[Any]]:
 
 
 def encoded(node: Node) -> list[Any]:
-    value = str(node.value) if isinstance(node.value, Fraction) or (isinstance(node.value, int)) else node.value
+    value = str(node.value) if isinstance(node.value, (Fraction, int)) else node.value
     return [node.op, value, [encoded(child) for child in node.args]]
 
 

@@ -15,7 +15,7 @@ _SHORT = {"tues": "tuesday", "weds": "wednesday", "thur": "thursday", "thurs": "
 _DAY_NAMES = {name: name for name in _WEEKDAYS} | {name[:3]: name for name in _WEEKDAYS} | _SHORT
 _MONTH_NAMES = {name: place for place, name in enumerate(_MONTHS, start=1)}
 _MONTH_NAMES |= {name[:3]: place for name, place in _MONTH_NAMES.items()} | {"sept": 9}
-_HAN_DAYS = {letter: name for letter, name in zip("一二三四五六日", _WEEKDAYS, strict=True)} | {"天": "sunday"}
+_HAN_DAYS = dict(zip("一二三四五六日", _WEEKDAYS, strict=True)) | {"天": "sunday"}
 _HAN_DAY = re.compile(r"(?:星期|周|礼拜)([一二三四五六日天])")
 _NAME = r"(?P<month>[a-z]{3,9})\.?"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
@@ -127,8 +127,8 @@ def _open(hour: int, half: str | None, text: str) -> bool:
 def _clock(hour: int, minute: int, half: str | None, part: str | None) -> str | None:
     if hour > 24 or minute > 59:
         return None
-    afternoon = half is not None and half.startswith("p") or half == "noon" or (half is None and part == "pm")
-    morning = half is not None and half.startswith("a") or half == "midnight" or (half is None and part == "am")
+    afternoon = (half is not None and half.startswith("p")) or half == "noon" or (half is None and part == "pm")
+    morning = (half is not None and half.startswith("a")) or half == "midnight" or (half is None and part == "am")
     if (afternoon or morning) and hour <= 12:
         hour = hour % 12 + (12 if afternoon else 0)
     return f"{hour % 24:02d}:{minute:02d}"

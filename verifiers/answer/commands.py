@@ -37,7 +37,7 @@ def word(parser: Parser, value: str) -> Node:
         return names.name(parser, "\\" + value)
     if not value.isascii():
         return names.name(parser, value)
-    if not value.isupper() and (lowered in grammar.PROSE or len(value) > 3) or len(value) > 8:
+    if (not value.isupper() and (lowered in grammar.PROSE or len(value) > 3)) or len(value) > 8:
         raise Unreadable(f"a word of prose: {value}")
     for function in ("sqrt", "sin", "cos", "tan", "ln", "log", "pi"):
         if value.endswith(function):
@@ -226,9 +226,9 @@ def integral(parser: Parser) -> Node:
         following = parser.tokens[place + 1] if place + 1 < parser.end else END
         if parser.tokens[place].kind == "open":
             place = parser.closing[place]
-        elif parser.tokens[place].value == "d" and following.kind in ("letter", "command"):
-            break
-        elif parser.tokens[place].kind == "word" and parser.tokens[place].value in ("dx", "dt", "du", "dy", "dz"):
+        elif (parser.tokens[place].value == "d" and following.kind in ("letter", "command")) or (
+            parser.tokens[place].kind == "word" and parser.tokens[place].value in ("dx", "dt", "du", "dy", "dz")
+        ):
             break
         place += 1
     else:

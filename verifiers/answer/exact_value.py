@@ -222,6 +222,6 @@ def _group(node: Node) -> Rational | None:
 
 _HANDLERS = {
     "num": _num, "add": _add, "mul": _mul, "neg": _neg, "div": _div, "pow": _pow, "root": _root, "fact": _fact,
-    "fact2": _fact2, "binom": _binom, "abs": _abs, "floor": _floor, "ceil": _ceil, "percent": _percent, "func": _func,
-    "log": _log, "sum": _series, "prod": _series, "group": _group,
+    "fact2": _fact2, "binom": _binom, "abs": _abs, "floor": _floor, "ceil": _ceil, "percent": _percent,
+    "func": _func, "log": _log, "sum": _series, "prod": _series, "group": _group,
 }  # fmt: skip

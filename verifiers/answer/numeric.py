@@ -360,15 +360,15 @@ def _complex_only(function: Any) -> Callable[[Value, int], Value]:
 
 _arctan = _complex_only(libmp.mpc_atan)
 _FUNCTIONS: dict[str, Callable[[Value, int], Value]] = {
-    "exp": _exp, "ln": _ln, "sin": _sin, "cos": _cos, "tan": _tan, "cot": _reciprocal(_tan), "sec": _reciprocal(_cos),
-    "csc": _reciprocal(_sin), "sinh": _sinh, "cosh": _cosh, "tanh": _tanh, "coth": _reciprocal(_tanh),
-    "sech": _reciprocal(_cosh), "csch": _reciprocal(_sinh), "arcsin": _complex_only(libmp.mpc_asin),
-    "arccos": _complex_only(libmp.mpc_acos), "arctan": _arctan, "arccot": _inverted(_arctan),
-    "arcsec": _inverted(_complex_only(libmp.mpc_acos)), "arccsc": _inverted(_complex_only(libmp.mpc_asin)),
-    "arcsinh": _complex_only(libmp.mpc_asinh), "arccosh": _complex_only(libmp.mpc_acosh),
-    "arctanh": _complex_only(libmp.mpc_atanh), "sgn": _sgn,
-    "conj": lambda value, precision: (value[0], libmp.mpf_neg(value[1])),
-    "Re": lambda value, precision: (value[0], fzero), "Im": lambda value, precision: (value[1], fzero),
+    "exp": _exp, "ln": _ln, "sin": _sin, "cos": _cos, "tan": _tan, "cot": _reciprocal(_tan),
+    "sec": _reciprocal(_cos), "csc": _reciprocal(_sin), "sinh": _sinh, "cosh": _cosh, "tanh": _tanh,
+    "coth": _reciprocal(_tanh), "sech": _reciprocal(_cosh), "csch": _reciprocal(_sinh),
+    "arcsin": _complex_only(libmp.mpc_asin), "arccos": _complex_only(libmp.mpc_acos), "arctan": _arctan,
+    "arccot": _inverted(_arctan), "arcsec": _inverted(_complex_only(libmp.mpc_acos)),
+    "arccsc": _inverted(_complex_only(libmp.mpc_asin)), "arcsinh": _complex_only(libmp.mpc_asinh),
+    "arccosh": _complex_only(libmp.mpc_acosh), "arctanh": _complex_only(libmp.mpc_atanh), "sgn": _sgn,
+    "conj": lambda value, precision: (value[0], libmp.mpf_neg(value[1])), "Re": lambda value,
+    precision: (value[0], fzero), "Im": lambda value, precision: (value[1], fzero),
 }  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from verifiers.answer import calendar, tree, wordlists
 from verifiers.answer.kinds import Answer, Based, Scalar, Text, Word
+from verifiers.answer.lists import listed
 from verifiers.answer.scalars import TIGHT_UNITS
 from verifiers.answer.structure import structure
 from verifiers.answer.tokens import Token, tokenise, without_doubled_braces
@@ -23,7 +24,7 @@ _CHOICE = re.compile(
 _LETTERS = re.compile(r"\s*[\[(]?\s*[A-J]\s*[\])]?(?:\s*(?:,|and|&|;)\s*[\[(]?\s*[A-J]\s*[\])]?)+\s*")
 _DATE_MARKS = re.compile(r"\d\s?[-/年:.点时]\s?\d|[A-Za-z]{3}|[年月点时周]|星期|礼拜")
 _LAST_LETTER = "J"
-_FILLERS = frozenset("on at in it is the a an day of falls was be will".split())
+_FILLERS = listed("on at in it is the a an day of falls was be will")
 MAX_WORDS = 400
 MAX_RAW = 64_000
 
@@ -237,7 +238,7 @@ def _moments(bare: str, words: tuple[str, ...]) -> list[Answer]:
 def based(text: str, base: int) -> Based | None:
     """Digits without a written base, read towards a gold that has one."""
     digits = textual(text).strip().replace(" ", "").upper()
-    if not all(digit.isdigit() or "A" <= digit <= "Z" and ord(digit) - 55 < base for digit in digits):
+    if not all(digit.isdigit() or ("A" <= digit <= "Z" and ord(digit) - 55 < base) for digit in digits):
         return None
     if not digits or not digits.isalnum() or not digits.isascii():
         return None

@@ -138,7 +138,7 @@ def _name_like(node: Node) -> bool:
     if node.op == "const":
         return node.value in ("e", "i")
     if node.op == "mul":
-        return all(child.op == "sym" and str(child.value)[:1].isupper() or _accented(child) for child in node.args)
+        return all((child.op == "sym" and str(child.value)[:1].isupper()) or _accented(child) for child in node.args)
     if node.op in ("abs", "div", "degree"):
         return all(map(_name_like, node.args))
     if node.op == "func":

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from verifiers.answer import tree, units
 from verifiers.answer.kinds import Answer, Based, Matrix, Ratio, Scalar
+from verifiers.answer.lists import listed
 from verifiers.answer.parser import parse
 from verifiers.answer.slices import Tokens, enclosed, is_mark, split
 from verifiers.answer.tokens import Token, closing_places
@@ -21,13 +22,15 @@ _BASE_WORDS = {"two": 2, "three": 3, "five": 5, "seven": 7, "eight": 8, "ten": 1
 _MATRICES = re.compile(r"\\begin\{(?:[pbBvV]?matrix|smallmatrix|array|psmallmatrix|bsmallmatrix|tabular)\}")
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _UNIT_LETTERS = frozenset("mgshLlNJWVKAFCtd")
-TIGHT_UNITS = frozenset(
-    "cm mm km dm kg mg ml mL kW kWh Hz kHz MHz kPa Pa kJ min hr hrs sec ft lb lbs oz mph kph km eV mol deg rad pct cc "
-    "inches in feet meters miles hours minutes seconds days years dollars cents percent".split()
+TIGHT_UNITS = listed(
+    "cm mm km dm kg mg ml mL kW kWh Hz kHz MHz kPa Pa kJ min hr hrs sec ft lb lbs oz mph kph km eV mol deg "
+    "rad pct cc inches in feet meters miles hours minutes seconds days years dollars cents percent"
 )
 """Words that are units also where they are glued to a number; others glued to a number are products of variables."""
-_NOT_UNITS = frozenset("sqrt pi infty infinity inf oo sin cos tan log ln cot sec csc arctan arcsin arccos max min gcd lcm "
-                       "lim choose mod exp det C dx dy dt du dz".split())  # fmt: skip
+_NOT_UNITS = listed(
+    "sqrt pi infty infinity inf oo sin cos tan log ln cot sec csc arctan arcsin arccos max min gcd lcm lim "
+    "choose mod exp det C dx dy dt du dz"
+)
 
 
 def scalar(tokens: Tokens, *, tight_units: bool = False) -> Scalar:
@@ -137,8 +140,7 @@ def _unit_like(tokens: Tokens) -> bool:
             for token in tokens
         )
         and units.read_unit(tokens) is not None
-        or _multiplied(tokens)[0] > 1
-    )
+    ) or _multiplied(tokens)[0] > 1
 
 
 def _multiplied(tokens: Tokens) -> tuple[int, Unit | None]:

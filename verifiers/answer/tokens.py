@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from verifiers.answer.lists import listed
 from verifiers.answer.tree import MAX_CHARS, TooComplex, Unreadable
 
 
@@ -20,37 +21,39 @@ class Token(NamedTuple):
     """White space stood before it."""
 
 
-TEXT_COMMANDS = frozenset(
-    r"\text \textrm \textsf \texttt \textnormal \mathrm \mathsf \mathtt \mbox \hbox \operatorname \rm \textsc".split()
+TEXT_COMMANDS = listed(
+    r"\text \textrm \textsf \texttt \textnormal \mathrm \mathsf \mathtt \mbox \hbox \operatorname \rm \textsc"
 )
-STYLED_COMMANDS = frozenset(
-    r"\textbf \textit \emph \mathbf \mathit \boldsymbol \bm \underline \uline \boxed \fbox \framebox \textup \mathnormal "
-    r"\ensuremath \bold \bf \it \mathop".split()
+STYLED_COMMANDS = listed(
+    r"\textbf \textit \emph \mathbf \mathit \boldsymbol \bm \underline \uline \boxed \fbox \framebox \textup "
+    r"\mathnormal \ensuremath \bold \bf \it \mathop"
 )
 """Commands whose argument counts as if they were absent; digits inside are digits."""
-DROPPED = frozenset(
-    r"\displaystyle \textstyle \scriptstyle \limits \nolimits \large \Large \LARGE \huge \Huge \small \tiny \normalsize "
-    r"\left \right \bigl \bigr \Bigl \Bigr \biggl \biggr \big \Big \bigg \Bigg \middle \hfill \noindent \centering "
-    r"\mathstrut \strut \relax \nonumber \notag \null".split()
+DROPPED = listed(
+    r"\displaystyle \textstyle \scriptstyle \limits \nolimits \large \Large \LARGE \huge \Huge \small \tiny "
+    r"\normalsize \left \right \bigl \bigr \Bigl \Bigr \biggl \biggr \big \Big \bigg \Bigg \middle \hfill "
+    r"\noindent \centering \mathstrut \strut \relax \nonumber \notag \null"
 )
-SKIPPED_WITH_ARGUMENT = frozenset(r"\hspace \vspace \phantom \hphantom \vphantom \label \tag \mspace \kern".split())
-COLOURS = frozenset(r"\color \textcolor \colorbox \fcolorbox".split())
+SKIPPED_WITH_ARGUMENT = listed(r"\hspace \vspace \phantom \hphantom \vphantom \label \tag \mspace \kern")
+COLOURS = listed(r"\color \textcolor \colorbox \fcolorbox")
 
 SYNONYMS = {
-    r"\dfrac": r"\frac", r"\tfrac": r"\frac", r"\cfrac": r"\frac", r"\nicefrac": r"\frac", r"\sfrac": r"\frac", r"\dbinom": r"\binom", r"\tbinom": r"\binom",
-    r"\lbrace": r"\{", r"\rbrace": r"\}", r"\lbrack": "[", r"\rbrack": "]", r"\lparen": "(", r"\rparen": ")",
-    r"\geq": r"\ge", r"\leq": r"\le", r"\geqslant": r"\ge", r"\leqslant": r"\le", r"\geqq": r"\ge", r"\leqq": r"\le",
-    r"\lt": "<", r"\gt": ">", r"\neq": r"\ne", r"\mid": "|", r"\vert": "|", r"\lvert": "|", r"\rvert": "|",
-    r"\colon": ":", r"\ratio": ":", r"\ast": "*", r"\star": "*", r"\cdotp": r"\cdot", r"\bullet": r"\cdot",
-    r"\dots": r"\ldots", r"\cdots": r"\ldots", r"\ldots": r"\ldots", r"\dotsc": r"\ldots", r"\dotsb": r"\ldots",
-    r"\varnothing": r"\emptyset", r"\O": r"\emptyset", r"\varphi": r"\phi", r"\varepsilon": r"\epsilon",
-    r"\vartheta": r"\theta", r"\varrho": r"\rho", r"\varsigma": r"\sigma", r"\backslash": r"\setminus",
-    r"\smallsetminus": r"\setminus", r"\degree": r"\circ", r"\%": "%", r"\$": "$", r"\&": "&", r"\#": "#", r"\_": "_",
-    r"\bigcup": r"\cup", r"\bigcap": r"\cap", r"\infin": r"\infty", r"\approxeq": r"\approx", r"\simeq": r"\approx",
-    r"\thickapprox": r"\approx", r"\rightarrow": r"\to", r"\lnot": r"\neg", r"\prime": "'", r"\iff": r"\Leftrightarrow",
-    r"\wedge": r"\land", r"\vee": r"\lor", r"\imath": "i", r"\overset": r"\overset", r"\And": "&", r"\ell": "l",
-    r"\langle": "(", r"\rangle": ")", r"\Vert": r"\|", r"\lVert": r"\|", r"\rVert": r"\|", r"\lbracket": "[", r"\rbracket": "]", r"\mathsym": "",
-    r"\R": r"\mathbb{R}", r"\Z": r"\mathbb{Z}", r"\N": r"\mathbb{N}", r"\Q": r"\mathbb{Q}", r"\C": r"\mathbb{C}",
+    r"\dfrac": r"\frac", r"\tfrac": r"\frac", r"\cfrac": r"\frac", r"\nicefrac": r"\frac", r"\sfrac": r"\frac",
+    r"\dbinom": r"\binom", r"\tbinom": r"\binom", r"\lbrace": r"\{", r"\rbrace": r"\}", r"\lbrack": "[",
+    r"\rbrack": "]", r"\lparen": "(", r"\rparen": ")", r"\geq": r"\ge", r"\leq": r"\le", r"\geqslant": r"\ge",
+    r"\leqslant": r"\le", r"\geqq": r"\ge", r"\leqq": r"\le", r"\lt": "<", r"\gt": ">", r"\neq": r"\ne",
+    r"\mid": "|", r"\vert": "|", r"\lvert": "|", r"\rvert": "|", r"\colon": ":", r"\ratio": ":", r"\ast": "*",
+    r"\star": "*", r"\cdotp": r"\cdot", r"\bullet": r"\cdot", r"\dots": r"\ldots", r"\cdots": r"\ldots",
+    r"\ldots": r"\ldots", r"\dotsc": r"\ldots", r"\dotsb": r"\ldots", r"\varnothing": r"\emptyset",
+    r"\O": r"\emptyset", r"\varphi": r"\phi", r"\varepsilon": r"\epsilon", r"\vartheta": r"\theta",
+    r"\varrho": r"\rho", r"\varsigma": r"\sigma", r"\backslash": r"\setminus", r"\smallsetminus": r"\setminus",
+    r"\degree": r"\circ", r"\%": "%", r"\$": "$", r"\&": "&", r"\#": "#", r"\_": "_", r"\bigcup": r"\cup",
+    r"\bigcap": r"\cap", r"\infin": r"\infty", r"\approxeq": r"\approx", r"\simeq": r"\approx",
+    r"\thickapprox": r"\approx", r"\rightarrow": r"\to", r"\lnot": r"\neg", r"\prime": "'",
+    r"\iff": r"\Leftrightarrow", r"\wedge": r"\land", r"\vee": r"\lor", r"\imath": "i", r"\overset": r"\overset",
+    r"\And": "&", r"\ell": "l", r"\langle": "(", r"\rangle": ")", r"\Vert": r"\|", r"\lVert": r"\|",
+    r"\rVert": r"\|", r"\lbracket": "[", r"\rbracket": "]", r"\mathsym": "", r"\R": r"\mathbb{R}",
+    r"\Z": r"\mathbb{Z}", r"\N": r"\mathbb{N}", r"\Q": r"\mathbb{Q}", r"\C": r"\mathbb{C}",
 }  # fmt: skip
 
 _MASTER = re.compile(

@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from verifiers.answer.lists import listed
 from verifiers.answer.tokens import Token
 
 if TYPE_CHECKING:
@@ -31,26 +32,27 @@ class Unit:
 PERCENT, DEGREE, RADIAN = (Unit(name, dimensions=((name, Fraction(1)),)) for name in ("percent", "degree", "radian"))
 
 _MONEY = {
-    "dollar": ("usd", 1), "dollars": ("usd", 1), "usd": ("usd", 1), "$": ("usd", 1), "buck": ("usd", 1), "bucks": ("usd", 1),
-    "cent": ("usd", Fraction(1, 100)), "cents": ("usd", Fraction(1, 100)), "¢": ("usd", Fraction(1, 100)),
-    "euro": ("eur", 1), "euros": ("eur", 1), "eur": ("eur", 1), "€": ("eur", 1), "gbp": ("gbp", 1), "£": ("gbp", 1),
-    "penny": ("usd", Fraction(1, 100)), "pennies": ("usd", Fraction(1, 100)), "pence": ("gbp", Fraction(1, 100)),
-    "yuan": ("cny", 1), "元": ("cny", 1), "rmb": ("cny", 1), "cny": ("cny", 1), "¥": ("cny", 1), "块": ("cny", 1),
-    "角": ("cny", Fraction(1, 10)), "分": ("cny", Fraction(1, 100)), "rupee": ("inr", 1), "rupees": ("inr", 1),
-    "rs": ("inr", 1), "yen": ("jpy", 1), "won": ("krw", 1),
+    "dollar": ("usd", 1), "dollars": ("usd", 1), "usd": ("usd", 1), "$": ("usd", 1), "buck": ("usd", 1),
+    "bucks": ("usd", 1), "cent": ("usd", Fraction(1, 100)), "cents": ("usd", Fraction(1, 100)),
+    "¢": ("usd", Fraction(1, 100)), "euro": ("eur", 1), "euros": ("eur", 1), "eur": ("eur", 1), "€": ("eur", 1),
+    "gbp": ("gbp", 1), "£": ("gbp", 1), "penny": ("usd", Fraction(1, 100)), "pennies": ("usd", Fraction(1, 100)),
+    "pence": ("gbp", Fraction(1, 100)), "yuan": ("cny", 1), "元": ("cny", 1), "rmb": ("cny", 1), "cny": ("cny", 1),
+    "¥": ("cny", 1), "块": ("cny", 1), "角": ("cny", Fraction(1, 10)), "分": ("cny", Fraction(1, 100)),
+    "rupee": ("inr", 1), "rupees": ("inr", 1), "rs": ("inr", 1), "yen": ("jpy", 1), "won": ("krw", 1),
 }  # fmt: skip
 _SPECIAL = {
-    "percent": PERCENT, "pct": PERCENT, "%": PERCENT, "percents": PERCENT, "per cent": PERCENT, "percentage": PERCENT,
-    "degree": DEGREE, "degrees": DEGREE, "deg": DEGREE, "度": DEGREE, "radian": RADIAN, "radians": RADIAN, "rad": RADIAN,
+    "percent": PERCENT, "pct": PERCENT, "%": PERCENT, "percents": PERCENT, "per cent": PERCENT,
+    "percentage": PERCENT, "degree": DEGREE, "degrees": DEGREE, "deg": DEGREE, "度": DEGREE, "radian": RADIAN,
+    "radians": RADIAN, "rad": RADIAN,
 }  # fmt: skip
 _FOREIGN = {
-    "厘米": "cm", "毫米": "mm", "米": "m", "千米": "km", "公里": "km", "分米": "dm", "克": "g", "千克": "kg", "公斤": "kg", "吨": "t",
-    "秒": "s", "分钟": "minute", "小时": "hour", "天": "day", "年": "year", "升": "liter", "毫升": "ml",
-    "平方厘米": "cm^2", "平方米": "m^2", "平方千米": "km^2", "立方厘米": "cm^3", "立方米": "m^3", "岁": "year",
-    "hrs": "hour", "hr": "hour", "mins": "minute", "secs": "second", "sec": "second", "yrs": "year", "yr": "year",
-    "lbs": "pound", "kph": "km/h", "kmh": "km/h", "kmph": "km/h", "sqft": "ft^2", "sqm": "m^2", "cc": "cm^3",
-    "ft": "foot", "in": "inch", "cu": "", "litres": "liter", "metres": "meter", "kgs": "kg", "kms": "km",
-    "gm": "gram", "gms": "gram", "gal": "gallon", "gals": "gallon",
+    "厘米": "cm", "毫米": "mm", "米": "m", "千米": "km", "公里": "km", "分米": "dm", "克": "g", "千克": "kg",
+    "公斤": "kg", "吨": "t", "秒": "s", "分钟": "minute", "小时": "hour", "天": "day", "年": "year", "升": "liter",
+    "毫升": "ml", "平方厘米": "cm^2", "平方米": "m^2", "平方千米": "km^2", "立方厘米": "cm^3", "立方米": "m^3",
+    "岁": "year", "hrs": "hour", "hr": "hour", "mins": "minute", "secs": "second", "sec": "second", "yrs": "year",
+    "yr": "year", "lbs": "pound", "kph": "km/h", "kmh": "km/h", "kmph": "km/h", "sqft": "ft^2", "sqm": "m^2",
+    "cc": "cm^3", "ft": "foot", "in": "inch", "cu": "", "litres": "liter", "metres": "meter", "kgs": "kg",
+    "kms": "km", "gm": "gram", "gms": "gram", "gal": "gallon", "gals": "gallon",
 }  # fmt: skip
 _MULTIPLIERS = {
     "hundred": 10**2, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12,
@@ -58,7 +60,7 @@ _MULTIPLIERS = {
 }  # fmt: skip
 _TEMPERATURE = {"C": "degC", "F": "degF", "celsius": "degC", "fahrenheit": "degF", "K": "kelvin", "kelvin": "kelvin"}
 _SHAPES = {"square": 2, "sq": 2, "cubic": 3, "cu": 3, "squared": 2, "cubed": 3}
-_CONFUSABLE = frozenset("e i x y z a b c d n k p q r t u v w f o j".split())
+_CONFUSABLE = listed("e i x y z a b c d n k p q r t u v w f o j")
 """Letters that are variables in an answer more often than pint's unit of that name."""
 
 
@@ -229,12 +231,14 @@ def _countable(word: str) -> bool:
     lowered = word.lower()
     if lowered in _REFUSED or (len(word) < 3 and word.isascii()):
         return False
-    return not word.isascii() or (len(word) > 3 or any(letter in "aeiouy" for letter in lowered)) and not word.isupper()
+    return not word.isascii() or (
+        (len(word) > 3 or any(letter in "aeiouy" for letter in lowered)) and not word.isupper()
+    )
 
 
-_REFUSED = frozenset(
-    "not or and no none if when where for is are but than then least most more less about between either neither maybe "
-    "approximately exactly possible mod times plus minus to from with all any undefined".split()
+_REFUSED = listed(
+    "not or and no none if when where for is are but than then least most more less about between either "
+    "neither maybe approximately exactly possible mod times plus minus to from with all any undefined"
 )
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from verifiers.answer import calendar, wordlists
+from verifiers.answer.lists import listed
 from verifiers.answer.read import prepared, textual
 
 _VERB = re.compile(
@@ -29,9 +30,9 @@ _NOTE = re.compile(r"([^\W\d_][\w\s-]*?)\s*\([^()]*\)")
 _COMPARED = (
     wordlists.NEGATIONS
     | wordlists.HEDGES
-    | frozenset(
-        "less more than least most below above under over about approximately around between greater fewer up minus negative "
-        "nearly almost roughly until exceed exceeds excluding".split()
+    | listed(
+        "less more than least most below above under over about approximately around between greater fewer up "
+        "minus negative nearly almost roughly until exceed exceeds excluding"
     )
 )
 _LETTERS = re.compile(r"[A-Za-z\u3400-\u9fff]{2,}")

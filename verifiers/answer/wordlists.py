@@ -140,7 +140,7 @@ def cardinal(words: tuple[str, ...]) -> Fraction | None:
 def _with_parts(words: tuple[str, ...]) -> Fraction | None:
     divisor, head = _PARTS[words[-1]], tuple("one" if word in ARTICLES else word for word in words[:-1])
     top = _whole(head[-1:])
-    if top is None or (top > 1) != words[-1].endswith("s") and words[-1] not in ("halves", "half"):
+    if top is None or ((top > 1) != words[-1].endswith("s") and words[-1] not in ("halves", "half")):
         return None
     whole = _whole(head[:-1]) if len(head) > 1 else Fraction(0)
     if whole is None:

@@ -1,0 +1,8 @@
+"""Word lists in the source, written as one string."""
+
+from __future__ import annotations
+
+
+def listed(text: str) -> frozenset[str]:
+    """The words of a text, as a set."""
+    return frozenset(text.split())
