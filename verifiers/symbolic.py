@@ -147,11 +147,8 @@ def _function(name: str, built: list[Any]) -> Any:
 def _bound(node: Node) -> Any:
     import sympy
 
-    name = (
-        sympy.Symbol(str(node.value), integer=True)
-        if node.op in ("sum", "prod")
-        else sympy.Symbol(str(node.value), real=True)
-    )
+    kind = {"integer": True} if node.op in ("sum", "prod") else {"real": True}
+    name = sympy.Symbol(str(node.value), **kind)
     body, *bounds = (_built(child) for child in node.args)
     body = body.subs(sympy.Symbol(str(node.value), real=True), name)
     if node.op == "lim":

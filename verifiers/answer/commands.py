@@ -53,9 +53,7 @@ def split_word(parser: Parser, letters: str, function: str) -> Node:
 
 
 def letters(parser: Parser, value: str) -> Node:
-    nodes = [names.plain_name(parser, letter) for letter in value[:-1]] + [
-        parser.postfix(names.name(parser, value[-1]))
-    ]
+    nodes = [names.plain_name(letter) for letter in value[:-1]] + [parser.postfix(names.name(parser, value[-1]))]
     parser.nodes += len(nodes)
     return nodes[0] if len(nodes) == 1 else Node("mul", tuple(nodes))
 

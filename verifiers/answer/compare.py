@@ -223,6 +223,12 @@ def _both_named(left: Named, right: Named) -> Outcome:
     return outcome
 
 
+def _renamed(left: Named, right: Named) -> bool:
+    if not len(left.parameters) == len(right.parameters) == 1:
+        return False
+    return isinstance(left.value, Scalar) and isinstance(right.value, Scalar) and _skeleton(left) == _skeleton(right)
+
+
 def _graph(left: Named, right: Named) -> bool:
     """y = x^2 and f(x) = x^2."""
     return left.name == "y" and len(right.parameters) == 1 and right.name.endswith(f"({right.parameters[0]})")

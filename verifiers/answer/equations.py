@@ -1,4 +1,4 @@
-"""Equality of equations and inequalities: the same zero set up to a constant factor; the same truth at sample points."""
+"""Equality of equations and inequalities: one zero set up to a constant factor; one truth at sample points."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from verifiers.answer.parser import Parser
 
 
-def plain_name(parser: Parser, value: str) -> Node:
+def plain_name(value: str) -> Node:
     return tree.constant(value) if value in ("e", "i") else tree.symbol(value)
 
 
@@ -28,7 +28,7 @@ def name(parser: Parser, value: str) -> Node:
         full += "'"
     if value in ("f", "g", "h", "F", "G", "H") and parser.peek().value == "(" and not parser.peek().spaced:
         return Node("func", (parser.group(),), full)
-    return plain_name(parser, full)
+    return plain_name(full)
 
 
 def combination(parser: Parser, lower: str) -> Node:

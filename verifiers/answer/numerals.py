@@ -26,7 +26,7 @@ def numeral(parser: Parser) -> Node:
             and parser.peek(2).value == ")"
         ):
             parser.at += 3
-            return periodic(parser, token.value, parser.tokens[parser.at - 2].value)
+            return periodic(token.value, parser.tokens[parser.at - 2].value)
         if following.value == r"\ldots":
             parser.take()
             return going_on(parser, token.value)
@@ -55,7 +55,7 @@ def repeating(parser: Parser, literal_text: str) -> Node:
             continue
         parser.take()
         digits += digits_of(parser)
-    return periodic(parser, literal_text, digits)
+    return periodic(literal_text, digits)
 
 
 def going_on(parser: Parser, literal_text: str) -> Node:
@@ -66,11 +66,11 @@ def going_on(parser: Parser, literal_text: str) -> Node:
         if digits.endswith(period * (3 if length == 1 else 2)):
             while digits.endswith(period):
                 digits = digits[:-length]
-            return periodic(parser, f"{whole}.{digits}", period)
+            return periodic(f"{whole}.{digits}", period)
     raise Unreadable("digits that go on")
 
 
-def periodic(parser: Parser, literal_text: str, digits: str) -> Node:
+def periodic(literal_text: str, digits: str) -> Node:
     whole, _, fixed = literal_text.partition(".")
     if not digits.isdigit() or len(digits) > 200 or len(literal_text) > 200:
         raise Unreadable("repeating decimal")

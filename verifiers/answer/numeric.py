@@ -55,19 +55,19 @@ def magnitude(value: Any) -> int:
     return value[2] + value[3] if value[1] else -(10**18)
 
 
-def _num(node: Node, at: Mapping[str, Value], precision: int) -> Value:
+def _num(node: Node, _at: Mapping[str, Value], precision: int) -> Value:
     assert isinstance(node.value, int | Fraction)
     return from_exact(node.value, precision)
 
 
-def _sym(node: Node, at: Mapping[str, Value], precision: int) -> Value:
+def _sym(node: Node, at: Mapping[str, Value], _precision: int) -> Value:
     try:
         return at[str(node.value)]
     except KeyError:
         raise Undefined("a free symbol") from None
 
 
-def _const(node: Node, at: Mapping[str, Value], precision: int) -> Value:
+def _const(node: Node, _at: Mapping[str, Value], precision: int) -> Value:
     if node.value == "pi":
         return libmp.mpf_pi(precision), fzero
     if node.value == "e":
@@ -158,12 +158,12 @@ def _pow(node: Node, at: Mapping[str, Value], precision: int) -> Value:
         return _integer_power(_nth_root(base, exponent.denominator, precision), exponent.numerator, precision)
     if isinstance(exponent, int):
         if abs(exponent) >= 2**_MAX_MAGNITUDE:
-            return _enormous(base, evaluate(node.args[1], at, precision), precision)
+            return _enormous(base)
         return _integer_power(base, exponent, precision)
     return _powered(base, evaluate(node.args[1], at, precision), precision)
 
 
-def _enormous(base: Value, exponent: Value, precision: int) -> Value:
+def _enormous(base: Value) -> Value:
     if base == (fone, fzero):
         return base
     raise TooComplex("a tower of powers")
@@ -182,7 +182,7 @@ def _integer_power(base: Value, exponent: int, precision: int) -> Value:
 
 def _powered(base: Value, exponent: Value, precision: int) -> Value:
     if max(magnitude(exponent[0]), magnitude(exponent[1])) > _MAX_MAGNITUDE:
-        return _enormous(base, exponent, precision)
+        return _enormous(base)
     if base == (fzero, fzero):
         if exponent[1] == fzero and exponent[0][0] == 0 and exponent[0] != fzero:
             return base
@@ -334,7 +334,7 @@ def _inverted(function: Callable[[Value, int], Value]) -> Callable[[Value, int],
     return lambda value, precision: function(divide((fone, fzero), value, precision), precision)
 
 
-def _sgn(value: Value, precision: int) -> Value:
+def _sgn(value: Value, _precision: int) -> Value:
     if not real(value):
         raise Undefined("sign of a complex number")
     return from_int(libmp.mpf_sign(value[0])), fzero
@@ -367,8 +367,8 @@ _FUNCTIONS: dict[str, Callable[[Value, int], Value]] = {
     "arccot": _inverted(_arctan), "arcsec": _inverted(_complex_only(libmp.mpc_acos)),
     "arccsc": _inverted(_complex_only(libmp.mpc_asin)), "arcsinh": _complex_only(libmp.mpc_asinh),
     "arccosh": _complex_only(libmp.mpc_acosh), "arctanh": _complex_only(libmp.mpc_atanh), "sgn": _sgn,
-    "conj": lambda value, precision: (value[0], libmp.mpf_neg(value[1])), "Re": lambda value,
-    precision: (value[0], fzero), "Im": lambda value, precision: (value[1], fzero),
+    "conj": lambda value, _precision: (value[0], libmp.mpf_neg(value[1])), "Re": lambda value,
+    precision: (value[0], fzero), "Im": lambda value, _precision: (value[1], fzero),
 }  # fmt: skip
 
 
@@ -382,12 +382,8 @@ def _func(node: Node, at: Mapping[str, Value], precision: int) -> Value:
         return best
     function = _FUNCTIONS.get(str(node.value))
     if function is None or len(values) != 1:
-        return _unknown(node, values, precision)
+        raise Undefined(f"function {node.value}")
     return function(values[0], precision)
-
-
-def _unknown(node: Node, values: list[Value], precision: int) -> Value:
-    raise Undefined(f"function {node.value}")
 
 
 _HANDLERS: dict[str, Callable[[Node, Mapping[str, Value], int], Value]] = {

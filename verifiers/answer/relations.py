@@ -18,9 +18,9 @@ from verifiers.answer.tree import Node, Unreadable
 _ORDER = {"<": ">", ">": "<", r"\le": r"\ge", r"\ge": r"\le", r"\ne": r"\ne"}
 _RELATIONS = frozenset(
     (
-        "=", r"\approx", r"\in", r"\notin", r"\equiv", r"\Rightarrow", r"\implies", r"\sim", r"\cong", r"\subset", r"\subseteq",
-        r"\parallel", r"\perp", r"\propto", r"\Leftrightarrow", r"\doteq", r"\coloneqq", r"\therefore", r"\because", r"\ll", r"\gg",
-        *_ORDER,
+        "=", r"\approx", r"\in", r"\notin", r"\equiv", r"\Rightarrow", r"\implies", r"\sim", r"\cong", r"\subset",
+        r"\subseteq", r"\parallel", r"\perp", r"\propto", r"\Leftrightarrow", r"\doteq", r"\coloneqq",
+        r"\therefore", r"\because", r"\ll", r"\gg", *_ORDER,
     )
 )  # fmt: skip
 _IMPLIES = frozenset((r"\Rightarrow", r"\implies", r"\therefore"))

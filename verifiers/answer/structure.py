@@ -97,10 +97,8 @@ class _Reader:
             return Word("all" if tokens[0].value in _ALL else "nothing", "")
         if len(tokens) == 1 and tokens[0].value.startswith(r"\mathbb{"):
             return Word("numbers", tokens[0].value[8:-1])
-        if tokens[0].kind == "letter" and tokens[0].value.isupper() and enclosed(tokens[1:]) and tokens[1].value == "(":
-            if any(is_mark(token, ",") for token in tokens):
-                # P(3, -4) names a point
-                return self.bracketed(tokens[1:])
+        if _named_point(tokens):
+            return self.bracketed(tokens[1:])
         if len(tokens) > 3 and tokens[-1].value == "T" and tokens[-2].value == "^" and tokens[-3].value == "]":
             tokens = tokens[:-2]
         if enclosed(tokens):
@@ -150,7 +148,7 @@ class _Reader:
         if not marks:
             parts, marks = split(inside, lambda token: is_mark(token, ","))
         if not marks:
-            return self.one_in_brackets(tokens, inside, left, right)
+            return self.one_in_brackets(inside, left, right)
         if left == "[" and any(is_mark(mark, ";") for mark in marks):
             rows = [split(part, lambda token: is_mark(token, ","))[0] for part in parts]
             if len(rows[0]) > 1:
@@ -161,7 +159,7 @@ class _Reader:
             raise TooComplex("too many items")
         return Ordered(tuple(self.inner(part) for part in parts), left, right)
 
-    def one_in_brackets(self, tokens: list[Token], inside: list[Token], left: str, right: str) -> Answer:
+    def one_in_brackets(self, inside: list[Token], left: str, right: str) -> Answer:
         if (left, right) == ("(", ")"):
             return self.inner(inside)
         if (left, right) == ("[", "]"):
@@ -186,6 +184,12 @@ class _Reader:
         lines, _ = split(inside, lambda token: token.value in ("\\\\", r"\cr") and token.kind == "command")
         rows = [[token for token in line if not is_mark(token, "&")] for line in lines]
         return collected([self.inner(row) for row in rows if row], either=False)
+
+
+def _named_point(tokens: list[Token]) -> bool:
+    """P(3, -4) names a point."""
+    named = tokens[0].kind == "letter" and tokens[0].value.isupper() and enclosed(tokens[1:])
+    return named and tokens[1].value == "(" and any(is_mark(token, ",") for token in tokens)
 
 
 def expanded(answer: Scalar) -> Answer:

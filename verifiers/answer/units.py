@@ -1,4 +1,4 @@
-"""Units of measurement: words and symbols to a factor and dimensions. The definitions are pint's, in exact fractions."""
+"""Units of measurement: words and symbols to a factor and dimensions. The definitions are pint's, in fractions."""
 
 from __future__ import annotations
 

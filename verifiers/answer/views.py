@@ -1,4 +1,4 @@
-"""What in a line around an answer may be the answer: the whole line, its end after a verb, its only formula or number."""
+"""What in a line may be the answer: the whole line, its end after a verb, its only formula or number."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ _NOT_DEFINED = re.compile(
 )
 
 
-def _phrases(pattern: re.Pattern[str], value: str) -> Callable[[str], frozenset[str]]:
+def _phrases(pattern: re.Pattern[str]) -> Callable[[str], frozenset[str]]:
     return lambda text: frozenset(("",) if pattern.search(text.lower()) else ())
 
 
@@ -105,8 +105,8 @@ FINDERS: dict[str, Callable[[str], frozenset[str]]] = {
     "month": calendar.months,
     "date": calendar.dates,
     "time": calendar.times,
-    "nothing": _phrases(_NO_SOLUTION, ""),
-    "undefined": _phrases(_NOT_DEFINED, ""),
+    "nothing": _phrases(_NO_SOLUTION),
+    "undefined": _phrases(_NOT_DEFINED),
 }
 MAX_SENTENCE = 300
 

@@ -6,60 +6,63 @@ import re
 from fractions import Fraction
 from functools import lru_cache
 
-TRUE = frozenset("yes true correct right 正确 对 是 真 是的 对的 成立 holds valid affirmative y".split())
-FALSE = frozenset("no false incorrect wrong 不正确 错误 错 否 假 不是 不对 不成立 invalid negative n".split())
-NEGATIONS = frozenset(
-    "not never n't cannot isn't doesn't don't no without neither nor non 不 没有 非 except unless".split()
-)
-HEDGES = frozenset("or either maybe perhaps possibly 或 或者 may might could unless depends unknown".split())
+from verifiers.answer.lists import listed
+
+TRUE = listed("yes true correct right 正确 对 是 真 是的 对的 成立 holds valid affirmative y")
+FALSE = listed("no false incorrect wrong 不正确 错误 错 否 假 不是 不对 不成立 invalid negative n")
+NEGATIONS = listed("not never n't cannot isn't doesn't don't no without neither nor non 不 没有 非 except unless")
+HEDGES = listed("or either maybe perhaps possibly 或 或者 may might could unless depends unknown")
 
 _NOTHING = frozenset(
     (
-        "no solution", "no solutions", "none", "no real solution", "no real solutions", "empty set", "empty", "无解", "空集",
-        "no real root", "no real roots", "no root", "no roots", "null set", "null", "no such number", "no such numbers",
-        "no integer solutions", "no solution exists", "no solutions exist", "no such integer", "no such integers",
-        "no value", "no values", "无实数解", "无实根", "没有解", "no positive integer solutions", "no positive integers",
-        "no such function", "no such functions", "no integers", "none exist", "nothing", "inconsistent", "不存在解", "impossible",
+        "no solution", "no solutions", "none", "no real solution", "no real solutions", "empty set", "empty",
+        "无解", "空集", "no real root", "no real roots", "no root", "no roots", "null set", "null",
+        "no such number", "no such numbers", "no integer solutions", "no solution exists", "no solutions exist",
+        "no such integer", "no such integers", "no value", "no values", "无实数解", "无实根", "没有解",
+        "no positive integer solutions", "no positive integers", "no such function", "no such functions",
+        "no integers", "none exist", "nothing", "inconsistent", "不存在解", "impossible",
     )
 )  # fmt: skip
 _UNDEFINED = frozenset(
     (
-        "does not exist", "dne", "doesn't exist", "undefined", "not defined", "limit does not exist", "不存在", "no limit",
-        "do not exist", "is undefined", "indeterminate", "diverges", "divergent", "nonexistent", "极限不存在", "it does not exist",
-        "limit doesn't exist", "not exist", "no such limit", "无定义", "doesnt exist",
+        "does not exist", "dne", "doesn't exist", "undefined", "not defined", "limit does not exist", "不存在",
+        "no limit", "do not exist", "is undefined", "indeterminate", "diverges", "divergent", "nonexistent",
+        "极限不存在", "it does not exist", "limit doesn't exist", "not exist", "no such limit", "无定义",
+        "doesnt exist",
     )
 )  # fmt: skip
 _ALL = frozenset(
     (
-        "all real numbers", "all reals", "real numbers", "set of real numbers", "any real number", "every real number",
-        "all real", "set of all real numbers", "全体实数", "实数集", "任意实数", "all real values", "entire real line", "real line",
-        "reals", "all real x",
+        "all real numbers", "all reals", "real numbers", "set of real numbers", "any real number",
+        "every real number", "all real", "set of all real numbers", "全体实数", "实数集", "任意实数",
+        "all real values", "entire real line", "real line", "reals", "all real x",
     )
 )  # fmt: skip
 _SETS = {
-    "all integers": "Z", "integers": "Z", "set of integers": "Z", "set of all integers": "Z", "整数集": "Z", "全体整数": "Z",
-    "all natural numbers": "N", "natural numbers": "N", "all rational numbers": "Q", "rational numbers": "Q",
-    "all complex numbers": "C", "complex numbers": "C", "自然数集": "N", "有理数集": "Q",
+    "all integers": "Z", "integers": "Z", "set of integers": "Z", "set of all integers": "Z", "整数集": "Z",
+    "全体整数": "Z", "all natural numbers": "N", "natural numbers": "N", "all rational numbers": "Q",
+    "rational numbers": "Q", "all complex numbers": "C", "complex numbers": "C", "自然数集": "N", "有理数集": "Q",
 }  # fmt: skip
 _INFINITY = {
-    "infinity": 1, "positive infinity": 1, "diverges to infinity": 1, "diverges to": 1, "infinite": 1, "无穷": 1, "无穷大": 1,
-    "正无穷": 1, "plus infinity": 1, "negative infinity": -1, "minus infinity": -1, "负无穷": -1,
-    "diverges to positive infinity": 1, "diverges to negative infinity": -1, "approaches infinity": 1, "tends to infinity": 1,
+    "infinity": 1, "positive infinity": 1, "diverges to infinity": 1, "diverges to": 1, "infinite": 1, "无穷": 1,
+    "无穷大": 1, "正无穷": 1, "plus infinity": 1, "negative infinity": -1, "minus infinity": -1, "负无穷": -1,
+    "diverges to positive infinity": 1, "diverges to negative infinity": -1, "approaches infinity": 1,
+    "tends to infinity": 1,
 }  # fmt: skip
 
 _UNITS = {
-    "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
-    "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16, "seventeen": 17,
-    "eighteen": 18, "nineteen": 19, "twenty": 20, "thirty": 30, "forty": 40, "fourty": 40, "fifty": 50, "sixty": 60,
-    "seventy": 70, "eighty": 80, "ninety": 90,
+    "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
+    "ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16,
+    "seventeen": 17, "eighteen": 18, "nineteen": 19, "twenty": 20, "thirty": 30, "forty": 40, "fourty": 40,
+    "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90,
 }  # fmt: skip
 _SCALES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12}
 _ORDINALS = {
-    "zeroth": 0, "first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8,
-    "ninth": 9, "tenth": 10, "eleventh": 11, "twelfth": 12, "thirteenth": 13, "fourteenth": 14, "fifteenth": 15,
-    "sixteenth": 16, "seventeenth": 17, "eighteenth": 18, "nineteenth": 19, "twentieth": 20, "thirtieth": 30,
-    "fortieth": 40, "fiftieth": 50, "sixtieth": 60, "seventieth": 70, "eightieth": 80, "ninetieth": 90, "hundredth": 100,
-    "thousandth": 1000,
+    "zeroth": 0, "first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7,
+    "eighth": 8, "ninth": 9, "tenth": 10, "eleventh": 11, "twelfth": 12, "thirteenth": 13, "fourteenth": 14,
+    "fifteenth": 15, "sixteenth": 16, "seventeenth": 17, "eighteenth": 18, "nineteenth": 19, "twentieth": 20,
+    "thirtieth": 30, "fortieth": 40, "fiftieth": 50, "sixtieth": 60, "seventieth": 70, "eightieth": 80,
+    "ninetieth": 90, "hundredth": 100, "thousandth": 1000,
 }  # fmt: skip
 _PARTS = {"half": 2, "halves": 2, "quarter": 4, "quarters": 4} | {
     word + plural: value for word, value in _ORDINALS.items() if value > 2 for plural in ("", "s")
