@@ -1,4 +1,4 @@
-r"""Measure how often the verifier is wrong on labelled responses, and write a report.
+"""Measure how often the verifier is wrong on labelled responses, and write a report.
 
 \b
   verigold audit data/samples/graded_responses.jsonl.gz --out runs/audit

@@ -1,4 +1,4 @@
-r"""Evaluate a model on shards: greedy, pass@1 and unbiased pass@k, with intervals over problems.
+"""Evaluate a model on shards: greedy, pass@1 and unbiased pass@k, with intervals over problems.
 
 \b
   verigold eval runs/addition/final runs/held-out --out runs/addition/eval/final.json

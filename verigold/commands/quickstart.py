@@ -1,4 +1,4 @@
-r"""Run the whole job on real input: curate, audit, train, report. The same command again does what is missing.
+"""Run the whole job on real input: curate, audit, train, report. The same command again does what is missing.
 
 \b
   verigold quickstart --out runs/quickstart

@@ -1,4 +1,4 @@
-r"""Train a policy on curated shards by a recipe; the same command again resumes.
+"""Train a policy on curated shards by a recipe; the same command again resumes.
 
 \b
   verigold train data/recipes/train/addition.toml --set model=runs/base --set shards=runs/shards --out runs/addition

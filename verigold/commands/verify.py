@@ -1,7 +1,7 @@
-r"""Score one response, or a file of responses, against the ground truth.
+"""Score one response, or a file of responses, against the ground truth.
 
 \b
-  verigold verify --ground-truth '\frac{1}{2}' --response 'So the answer is \boxed{0.5}.'
+  verigold verify --ground-truth '\\frac{1}{2}' --response 'So the answer is \\boxed{0.5}.'
   verigold verify cases.jsonl --json --max-fnr 0.02 --max-fpr 0.005
 """
 

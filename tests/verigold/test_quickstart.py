@@ -1,0 +1,66 @@
+"""The quick start's frame: finished steps stay, another recipe is refused, the splits are disjoint."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from pipeline.addition import assert_disjoint, problems
+from pipeline.config import RecipeError
+from trainer.warmstart import questions
+from verigold import quickstart
+from verigold.bundled import recipe
+from verigold.quickstart import Steps, load_config
+
+
+def default_config(*overrides: str) -> quickstart.QuickstartConfig:
+    return load_config([recipe("quickstart/default")], list(overrides))
+
+
+def test_a_step_runs_once_and_again_when_its_key_or_output_is_gone(tmp_path: Path) -> None:
+    steps, calls = Steps(root=tmp_path, console=Console(quiet=True)), []
+
+    def make() -> None:
+        calls.append(1)
+        (tmp_path / "out.txt").write_text("x")
+
+    for _ in range(2):
+        steps.once("one", {"seed": 0}, ["out.txt"], make)
+    assert len(calls) == 1
+    steps.once("one", {"seed": 1}, ["out.txt"], make)
+    assert len(calls) == 2
+    (tmp_path / "out.txt").unlink()
+    steps.once("one", {"seed": 1}, ["out.txt"], make)
+    assert len(calls) == 3
+
+
+def test_a_failed_step_is_not_recorded(tmp_path: Path) -> None:
+    steps = Steps(root=tmp_path, console=Console(quiet=True))
+    with pytest.raises(ZeroDivisionError):
+        steps.once("bad", {}, [], lambda: 1 / 0 and None)
+    assert steps.wall_s() == 0
+
+
+def test_a_folder_begun_with_another_recipe_is_refused_with_the_difference(tmp_path: Path) -> None:
+    quickstart._same_recipe(default_config(), tmp_path)
+    quickstart._same_recipe(default_config(), tmp_path)
+    with pytest.raises(RecipeError, match=r"-seed = 0\n  \+seed = 1"):
+        quickstart._same_recipe(default_config("seed=1"), tmp_path)
+
+
+def test_a_recipe_that_names_a_missing_file_is_refused() -> None:
+    with pytest.raises(RecipeError, match=r"nowhere\.toml: no such file"):
+        default_config("curate_real=nowhere.toml")
+
+
+def test_warm_start_and_held_out_problems_share_no_question() -> None:
+    heldout = {problem.question for problem in problems(1024, 0, split="held-out")}
+    assert len(heldout) == 1024
+    assert_disjoint(warm_start=questions(0), heldout=heldout)
+
+
+def test_a_shared_question_is_found_in_either_order() -> None:
+    with pytest.raises(AssertionError, match="is also in"):
+        assert_disjoint(one=["12+34=?"], two=["34 + 12 = ?"])
