@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 import torch
@@ -12,8 +13,14 @@ from transformers.models.auto.modeling_auto import AutoModelForCausalLM
 from engines.torch_engine import TorchEngine
 from trainer.warmstart import build_tokenizer
 
-SMALL = {"vocab_size": 392, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2, "initializer_range": 0.3}
-TINY = SMALL | {
+SMALL: dict[str, Any] = {
+    "vocab_size": 392,
+    "pad_token_id": 0,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+    "initializer_range": 0.3,
+}
+TINY: dict[str, Any] = SMALL | {
     "hidden_size": 32,
     "num_hidden_layers": 2,
     "num_attention_heads": 4,

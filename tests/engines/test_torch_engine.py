@@ -12,7 +12,7 @@ import torch
 
 from engines.build import EngineConfig, build_engine
 from engines.engine import Completion, Message, PolicyEngine, Prompt, SamplingParams, Scorer
-from engines.kv_cache import new_cache, take_rows
+from engines.kv_cache import GrowingLayer, new_cache, take_rows
 from engines.torch_engine import EngineError, TorchEngine
 from trainer.warmstart import build_tokenizer, new_model, save
 
@@ -206,7 +206,7 @@ def test_training_goes_on_around_sampling(engine: TorchEngine) -> None:
     assert all(value.grad is not None for value in engine.model.parameters())
 
 
-def test_the_digest_follows_content(engine: TorchEngine, tmp_path: Path) -> None:
+def test_the_digest_follows_content(tmp_path: Path) -> None:
     save(new_model(0, hidden=32, layers=1, heads=2, feed_forward=48), build_tokenizer(), tmp_path / "a")
     save(new_model(1, hidden=32, layers=1, heads=2, feed_forward=48), build_tokenizer(), tmp_path / "b")
     one, again, other = (TorchEngine.from_folder(tmp_path / name) for name in ("a", "a", "b"))
@@ -241,4 +241,5 @@ def test_the_cache_grows_and_keeps_rows(engine: TorchEngine) -> None:
     rows = torch.tensor([2, 0, 0])
     take_rows(cache, rows)
     assert cache.get_seq_length() == 167
-    assert torch.equal(cache.layers[0].keys, keys[rows])
+    assert isinstance(layer := cache.layers[0], GrowingLayer)
+    assert torch.equal(layer.keys, keys[rows])
