@@ -13,17 +13,16 @@ from verifiers.verdict import Verdict, correct, incorrect, undecided
 _GOLD = re.compile(r"[\s\[(]*([A-Z])[\s\])]*[.:)]?(?:\s.*)?", re.S)
 _GOLD_LETTERS = re.compile(r"[\s\[(]*[A-J][\s\])]*(?:(?:,|and|or|/|&|;)[\s\[(]*[A-J][\s\])]*)+")
 _ALONE = re.compile(
-    r"\W*(?:(?:option|choice|answer|选项|选|答案)[\s:：]*(?:is\s)?)?[\W_]*([A-Ja-j])\s*(?:[\])}*.,:：]+(?=\s|$|[^\w])|$|\s+(?=[^\s*/+^=<>-]))(.*)",
+    r"\W*(?:(?:option|choice|answer|选项|选|答案)[\s:：]*(?:is\s)?)?[\W_]*([A-Ja-j])\s*"
+    r"(?:[\])}*.,:：]+(?=\s|$|[^\w])|$|\s+(?=[^\s*/+^=<>-]))(.*)",
     re.S | re.I,
 )
 _LETTER = re.compile(r"(?<![\w'])([A-J])(?![\w'+*^_=]|\s*[=<>^*+])")
 _MARKED = re.compile(
-    r"(?i:answers?|options?|choices?|choose|chose|select(?:ed)?|pick(?:ed)?|go with|correct(?: one)?|答案|选项?|it|this)"
+    r"(?i:answers?|options?|choices?|choose|chose|select(?:ed)?|pick(?:ed)?|go with|correct(?: one)?|答案|选项?"
+    r"|it|this)"
     r"(?:\s+(?:is|are|was|would be|should be|must be|here is)|\s*[:：=]|是|为|：)?[\s*_:：(\[{\\$\"']{0,10}"
     r"(?:text(?:bf)?\s?\{\s?)?(?i:option|choice|answer|letter)?[\s(\[{*]{0,4}(?P<letter>[A-J])(?![\w'])(?!\s+[a-z])",
-)
-_MARKED_LOOSE = re.compile(
-    r"(?i:answer|choice|choose|option)(?i:\s+(?:is|are|to choose is))?[\s*:：(]{1,6}(?P<letter>[A-J])(?![\w'])(?P<more>\s+[a-z]+)?"
 )
 _BEFORE = re.compile(
     r"\(?(?P<letter>[A-J])\)?\s+(?:is|seems|must be)\s+(?:the\s+)?(?:correct|right|valid|true|best|answer|only)"
@@ -75,7 +74,8 @@ _SENTENCE = re.compile(
 _ARTICLE = re.compile(r"\W*[AI]\s+[a-z]")
 _PRONOUN = re.compile(r"(?<![\w(])I(?=\s+[a-z]|'[a-z])")
 _DENIED = re.compile(
-    r"(?:\b(?i:not|isn't|nor|neither|can't be|cannot be|except|rul(?:e|ed|ing) out|eliminate[ds]?|exclude[ds]?)\s+(?:options?\s+|be\s+)?"
+    r"(?:\b(?i:not|isn't|nor|neither|can't be|cannot be|except|rul(?:e|ed|ing) out|eliminate[ds]?|exclude[ds]?)\s+"
+    r"(?:options?\s+|be\s+)?"
     r"\(?[A-J]\)?(?:\s*(?:,|or|nor|and)\s*\(?[A-J]\)?(?![\w']))*(?![\w']))"
     r"|(?:(?<![\w'])\(?[A-J]\)?\s+(?:is|are|was|seems)\s+(?:not\b|n't|in(?:correct|valid)|wrong|false|impossible))"
     r"|(?:it\s+)?(?:can't|cannot|can not|could not|couldn't)\s+be\s+\(?[A-J]\)?(?![\w'])"

@@ -102,7 +102,7 @@ def _combine(node: Node, children: list[Any]) -> Any:
     if op == "root" and children[0].is_negative and children[1].is_Integer and children[1] % 2:
         return -((-children[0]) ** (1 / children[1]))
     builders = {
-        "add": lambda *c: sympy.Add(*c), "mul": lambda *c: sympy.Mul(*c), "neg": lambda a: -a, "div": lambda a, b: a / b,
+        "add": sympy.Add, "mul": sympy.Mul, "neg": lambda a: -a, "div": lambda a, b: a / b,
         "pow": lambda a, b: a**b, "root": lambda a, n: a ** (1 / n), "group": lambda a: a, "abs": sympy.Abs,
         "floor": sympy.floor, "ceil": sympy.ceiling, "log": lambda a, b: sympy.log(a, b),
     }  # fmt: skip

@@ -26,10 +26,10 @@ _SYMBOLS = {
     "∆": r"\Delta ", "Ω": r"\Omega ", "【": "[", "】": "]", "「": '"', "」": '"', "¢": r"\text{ cents}",
 }  # fmt: skip
 
-_GREEK = (
+_GREEK_NAMES = (
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon phi chi "
     "psi omega"
-).split()
+)
 
 _SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱˣʸᵏᵐ", "0123456789+-=()nixykm", strict=True))
 _SUBSCRIPTS = dict(zip("₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₙₐₑₒₓₖₘᵢⱼ", "0123456789+-=()naeoxkmij", strict=True))
@@ -40,7 +40,7 @@ _SPACES = re.compile(r"[^\S\n]+")
 
 def _greek_table() -> dict[str, str]:
     table: dict[str, str] = {}
-    for name in _GREEK:
+    for name in _GREEK_NAMES.split():
         for case, command in (("SMALL", name), ("CAPITAL", name.capitalize())):
             letter = unicodedata.lookup(f"GREEK {case} LETTER {'LAMDA' if name == 'lambda' else name.upper()}")
             table[letter] = f"\\{command} "

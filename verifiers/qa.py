@@ -33,9 +33,11 @@ _ACRONYM = re.compile(r"\(([A-Z][A-Z.]{1,8})\)")
 _LIST = re.compile(r"[,;/]|\band\b|\bor\b|&", re.I)
 _JOINED = re.compile(r"\b(?:and|or)\b|&|/", re.I)
 _OFFERS = frozenset(("or", "either", "maybe", "perhaps", "possibly", "或", "或者", "unknown"))
-_SMALL = {word: str(value) for value, word in enumerate(
+_SMALL_NUMBERS = (
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen "
-    "eighteen nineteen twenty".split())}  # fmt: skip
+    "eighteen nineteen twenty"
+)
+_SMALL: dict[str, str] = {word: str(value) for value, word in enumerate(_SMALL_NUMBERS.split())}
 MAX_GAP = 2
 
 
@@ -61,7 +63,7 @@ def normal(text: str) -> str:
 
 def words_of(text: str) -> tuple[str, ...]:
     """Words without articles; small numbers as digits."""
-    words = _WORD.findall(normal(text))
+    words: list[str] = _WORD.findall(normal(text))
     return tuple(_SMALL.get(word, word) for word in words if word not in wordlists.ARTICLES)
 
 
@@ -159,8 +161,7 @@ def _contained(wanted: Alias, found: Alias, text: str, aliases: Sequence[Alias])
     offers something else beside it."""
     span = _span(wanted.words, found.words)
     if span is None and wanted.short_name:
-        place = next((at for at in range(len(found.words) - 1) if found.words[at : at + 2] == wanted.short_name), None)
-        span = None if place is None else (place, place + 2)
+        span = _span(wanted.short_name, found.words)
     if span is None:
         return False
     before, after = found.words[: span[0]], found.words[span[1] :]
@@ -184,7 +185,7 @@ def _listed(wanted: Alias, text: str, aliases: set[tuple[str, ...]]) -> bool:
 def _span(short: tuple[str, ...], long: tuple[str, ...]) -> tuple[int, int] | None:
     """Start and end of `short` in `long`: contiguous, or for two words and more with up to MAX_GAP words between."""
     for start, word in enumerate(long):
-        if word == short[0] or (len(short) > 1 and _same_word(short[0], word)):
+        if (short and word == short[0]) or (len(short) > 1 and _same_word(short[0], word)):
             end = _follow(short, long, start)
             if end is not None:
                 return start, end

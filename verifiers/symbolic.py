@@ -84,9 +84,7 @@ def trees_equal(left: Node, right: Node) -> str:
     if difference == 0:
         return "symbolic"
     free = sorted(difference.free_symbols, key=str)
-    points = [{}] if not free else [
-        {name: sympy.Rational(prime + 7 * place, 11 + place) for place, name in enumerate(free)} for prime in (13, 29, 47)
-    ]  # fmt: skip
+    points = [_point(free, prime) for prime in ((13, 29, 47) if free else (13,))]
     scale = _built(left)
     agreed = 0
     for point in points:
@@ -100,6 +98,12 @@ def trees_equal(left: Node, right: Node) -> str:
     if not agreed:
         return "unknown"
     return "symbolic" if difference.count_ops() < _MAX_SUBEXPRESSIONS and sympy.simplify(difference) == 0 else "numeric"
+
+
+def _point(names: list[Any], prime: int) -> dict[Any, Any]:
+    import sympy
+
+    return {name: sympy.Rational(prime + 7 * place, 11 + place) for place, name in enumerate(names)}
 
 
 def _built(node: Node) -> Any:
@@ -118,7 +122,7 @@ def _built(node: Node) -> Any:
     if op == "func":
         return _function(str(node.value), built)
     builders: dict[str, Any] = {
-        "add": lambda *c: sympy.Add(*c), "mul": lambda *c: sympy.Mul(*c), "neg": lambda a: -a, "div": lambda a, b: a / b,
+        "add": sympy.Add, "mul": sympy.Mul, "neg": lambda a: -a, "div": lambda a, b: a / b,
         "pow": lambda a, b: a**b, "root": sympy.real_root if built[0].is_real else lambda a, n: a ** (1 / n),
         "group": lambda a: a, "abs": sympy.Abs, "floor": sympy.floor, "ceil": sympy.ceiling, "log": sympy.log,
         "fact": sympy.factorial, "fact2": sympy.factorial2, "binom": sympy.binomial,
@@ -165,7 +169,8 @@ def texts_equal(gold: str, response: str) -> bool:
     """math-verify, in both directions, for golds that our own grammar does not cover."""
     from math_verify import parse, verify
 
-    parsed = [parse(f"${text}$", parsing_timeout=None) for text in (gold, response)]
+    no_alarm: Any = None
+    parsed = [parse(f"${text}$", parsing_timeout=no_alarm) for text in (gold, response)]
     if any(len(item) < 2 for item in parsed):
         return False
-    return all(verify(first, second, timeout_seconds=None) for first, second in (parsed, parsed[::-1]))
+    return all(verify(first, second, timeout_seconds=no_alarm) for first, second in (parsed, parsed[::-1]))

@@ -45,9 +45,9 @@ def word(parser: Parser, value: str) -> Node:
     return letters(parser, value)
 
 
-def split_word(parser: Parser, letters: str, function: str) -> Node:
+def split_word(parser: Parser, before: str, function: str) -> Node:
     """xsin, nsqrt: letters before a function name."""
-    head = letters(parser, letters) if letters else None
+    head = letters(parser, before) if before else None
     tail = word(parser, function)
     return tail if head is None else Node("mul", (head, tail))
 

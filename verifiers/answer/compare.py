@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 
-from verifiers.answer import equations, exact_value, regions, tree, wordlists
+from verifiers.answer import equations, exact_value, regions
 from verifiers.answer.binders import rename
-from verifiers.answer.calendar import same_date, same_time
 from verifiers.answer.equality import EQUAL, Outcome, equal
 from verifiers.answer.kinds import (
     Answer,
@@ -25,12 +23,10 @@ from verifiers.answer.kinds import (
     Word,
 )
 from verifiers.answer.regions import region_of
+from verifiers.answer.same_scalar import same_scalar
+from verifiers.answer.same_words import same_based, same_text, same_word
 from verifiers.answer.tree import Node, TooComplex, Unreadable
-from verifiers.answer.units import DEGREE, PERCENT, RADIAN, Unit
 
-_ENOUGH_DIGITS = 15
-_POUNDS = ({"£", "pound"}, {"£", "pounds"})
-"""Pounds are money or weight; the sign is money."""
 _WORST = (Outcome.EXACT, Outcome.NUMERIC, Outcome.UNKNOWN, Outcome.COMPLEX, Outcome.DIFFERENT)
 
 
@@ -69,12 +65,8 @@ def _directed(left: Answer, right: Answer) -> Outcome | None:
         case Bag(), _:
             return _bag(left, right)
         case Region(), (Region() | Ordered() | Word()):
-            return _regions(left, right)
-        case Ordered(), Scalar() if len(left.items) == 1:
-            return same(left.items[0], right)
-        case Ordered(), Word():
-            return _same_pieces(regions.interval(left), region_of(right))
-        case Ordered(), Ordered():
+            return _same_pieces(left, region_of(right))
+        case Ordered(), _:
             return _ordered(left, right)
         case Matrix(), (Matrix() | Ordered()):
             return _matrix(left, right)
@@ -82,14 +74,18 @@ def _directed(left: Answer, right: Answer) -> Outcome | None:
             return _ratio(left, right)
         case Dotted(), Dotted():
             return _dotted(left, right)
-        case Word(), Word():
-            return _outcome(_words(left, right))
-        case Text(), Text():
-            return _outcome(same_text(left.words, right.words))
-        case Based(), Based():
-            return _outcome(left.digits == right.digits and (left.base == right.base or 0 in (left.base, right.base)))
         case _:
-            return None
+            return _of_words(left, right)
+
+
+def _of_words(left: Answer, right: Answer) -> Outcome | None:
+    if isinstance(left, Word) and isinstance(right, Word):
+        return _outcome(same_word(left, right))
+    if isinstance(left, Text) and isinstance(right, Text):
+        return _outcome(same_text(left.words, right.words))
+    if isinstance(left, Based) and isinstance(right, Based):
+        return _outcome(same_based(left, right))
+    return None
 
 
 def _outcome(value: bool) -> Outcome:
@@ -98,99 +94,6 @@ def _outcome(value: bool) -> Outcome:
 
 def _all(outcomes: Sequence[Outcome]) -> Outcome:
     return max(outcomes, key=_WORST.index, default=Outcome.EXACT)
-
-
-# ---- scalars -------------------------------------------------------------------------------------------------------
-
-
-def same_scalar(left: Scalar, right: Scalar) -> Outcome:
-    """A missing unit is fine, a converted one is right, another one is wrong."""
-    first, second = left.unit, right.unit
-    if first is not None and second is not None and {first.name, second.name} in _POUNDS:
-        return _values(left, right)
-    if first is not None and second is not None and not first.counted and not second.counted and first != second:
-        return _converted(left, right)
-    outcome = _values(left, right)
-    if outcome in EQUAL or first == second:
-        return outcome
-    for one, other in ((left, right), (right, left)):
-        if other.unit is None or other.unit.counted:
-            scaled = _in_plain_numbers(one)
-            if scaled is not None and _values(scaled, other) in EQUAL:
-                return Outcome.EXACT
-    return outcome
-
-
-def _in_plain_numbers(scalar: Scalar) -> Scalar | None:
-    """28 % = 0.28; 60 degrees = pi/3."""
-    if scalar.unit == PERCENT:
-        return Scalar(Node("percent", (scalar.node,)))
-    return Scalar(Node("degree", (scalar.node,))) if scalar.unit == DEGREE else None
-
-
-def _converted(left: Scalar, right: Scalar) -> Outcome:
-    if {left.unit, right.unit} == {DEGREE, RADIAN}:
-        nodes = [Node("degree", (item.node,)) if item.unit == DEGREE else item.node for item in (left, right)]
-        return equal(nodes[0], nodes[1])
-    assert left.unit is not None
-    assert right.unit is not None
-    if left.unit.dimensions != right.unit.dimensions:
-        return Outcome.DIFFERENT
-    return _values(_base_value(left, left.unit), _base_value(right, right.unit))
-
-
-def _base_value(scalar: Scalar, unit: Unit) -> Scalar:
-    node = Node("mul", (scalar.node, tree.number(Fraction(unit.factor))))
-    return Scalar(node if not unit.offset else Node("add", (node, tree.number(unit.offset))), None, scalar.digits)
-
-
-def _values(left: Scalar, right: Scalar) -> Outcome:
-    signs = regions.infinite_sign(left.node), regions.infinite_sign(right.node)
-    if any(signs):
-        return _outcome(signs[0] == signs[1])
-    outcome = equal(left.node, right.node)
-    if outcome is Outcome.DIFFERENT and max(left.digits, right.digits) >= _ENOUGH_DIGITS:
-        return Outcome.NUMERIC if _agree_to(left.node, right.node, _ENOUGH_DIGITS) else outcome
-    if outcome is Outcome.DIFFERENT:
-        return _constant_of_integration(left.node, right.node)
-    return outcome
-
-
-def _agree_to(left: Node, right: Node, digits: int) -> bool:
-    """Equal to so many significant digits; only for a decimal against an exact irrational form."""
-    try:
-        first, second = regions.place(left), regions.place(right)
-    except (Unreadable, TooComplex):
-        return False
-    gap = abs(first[1] - second[1])
-    return first[0] == second[0] == 0 and gap * 10 ** (digits - 1) <= max(abs(first[1]), abs(second[1]))
-
-
-def _constant_of_integration(left: Node, right: Node) -> Outcome:
-    """x^2 + C = x^2 + c: an additive constant may have another name on the other side; so may the integer of a period,
-    pi/2 + k pi = pi/2 + n pi."""
-    periods = (_period(left), _period(right))
-    if periods[0] and periods[1] and periods[0] != periods[1]:
-        return equal(left, rename(right, periods[1], periods[0]))
-    names = (_constant(left), _constant(right))
-    if names[0] is None or names[1] is None or names[0] == names[1]:
-        return Outcome.DIFFERENT
-    return equal(rename(left, names[0], "C"), rename(right, names[1], "C"))
-
-
-def _period(node: Node) -> str | None:
-    names = tree.symbols(node)
-    single = next(iter(names)) if len(names) == 1 else ""
-    return single if single in ("k", "n", "m") and tree.holds(node, frozenset(("const",))) else None
-
-
-def _constant(node: Node) -> str | None:
-    if node.op != "add":
-        return None
-    found = [
-        str(child.value) for child in node.args if child.op == "sym" and str(child.value) in ("C", "c", "K", "k", "C_1")
-    ]
-    return found[0] if len(found) == 1 else None
 
 
 # ---- names and relations -------------------------------------------------------------------------------------------
@@ -205,15 +108,11 @@ def _named(left: Named, right: Answer) -> Outcome:
 
 
 def _both_named(left: Named, right: Named) -> Outcome:
-    if (
-        left.name != right.name
-        and len(left.parameters) == len(right.parameters) == 1
-        and isinstance(left.value, Scalar)
-    ):
+    if left.name != right.name and _renamed(left, right):
         # a_n = 2n+1 and a_k = 2k+1
-        if isinstance(right.value, Scalar) and _skeleton(left) == _skeleton(right):
-            node = rename(right.value.node, right.parameters[0], left.parameters[0])
-            return same(left.value, Scalar(node, right.value.unit, right.value.digits))
+        assert isinstance(right.value, Scalar)
+        node = rename(right.value.node, right.parameters[0], left.parameters[0])
+        return same(left.value, Scalar(node, right.value.unit, right.value.digits))
     if left.name == right.name or _label(left) or _label(right) or _graph(left, right) or _graph(right, left):
         outcome = same(left.value, right.value)
     else:
@@ -335,10 +234,6 @@ def same_set(left: Sequence[Answer], right: Sequence[Answer]) -> Outcome:
     return worst
 
 
-def _regions(left: Region, right: Answer) -> Outcome:
-    return _same_pieces(left, region_of(right))
-
-
 def _same_pieces(left: Region, right: Region) -> Outcome:
     if len(left.pieces) != len(right.pieces):
         return Outcome.DIFFERENT
@@ -356,7 +251,13 @@ def _same_end(left: Node, right: Node) -> Outcome:
     return equal(left, right)
 
 
-def _ordered(left: Ordered, right: Ordered) -> Outcome:
+def _ordered(left: Ordered, right: Answer) -> Outcome | None:
+    if isinstance(right, Word):
+        return _same_pieces(regions.interval(left), region_of(right))
+    if isinstance(right, Scalar) and len(left.items) == 1:
+        return same(left.items[0], right)
+    if not isinstance(right, Ordered):
+        return None
     if len(left.items) != len(right.items):
         return Outcome.DIFFERENT
     if len(left.items) == 2 and left.left + left.right != right.left + right.right:
@@ -412,56 +313,3 @@ def _dotted(left: Dotted, right: Dotted) -> Outcome:
         return Outcome.DIFFERENT
     pairs = [*zip(short, long, strict=False), *zip(left.after, right.after, strict=True)]
     return _all([same(first, second) for first, second in pairs])
-
-
-# ---- words ---------------------------------------------------------------------------------------------------------
-
-
-def _words(left: Word, right: Word) -> bool:
-    if left.kind != right.kind:
-        return False
-    if left.kind == "time":
-        return same_time(left.value, right.value)
-    return same_date(left.value, right.value) if left.kind == "date" else left.value == right.value
-
-
-def _parts(words: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(" ".join(words).split(" and "))
-
-
-def content_words(words: Sequence[str]) -> tuple[str, ...]:
-    """Without articles; ordinals and Roman numerals as one form."""
-    kept: list[str] = []
-    for word in words:
-        if word in wordlists.ARTICLES:
-            continue
-        if word.isdigit() and len(words) > 1:
-            kept.append(f"#{int(word[:9])}")
-            continue
-        number = wordlists.ordinal((word,)) or (wordlists.roman(word) if len(word) > 1 or word == "i" else None)
-        kept.append(f"#{number}" if number else word)
-    return tuple(kept)
-
-
-def same_text(left: Sequence[str], right: Sequence[str]) -> bool:
-    """Equal words in the same order; or two words of any order; or one is the end of the other and nothing before it
-    negates or hedges."""
-    first, second = content_words(left), content_words(right)
-    if first == second:
-        return bool(first)
-    if len(first) == len(second) == 2 and sorted(first) == sorted(second) and any(word[:1] == "#" for word in first):
-        return True
-    if "and" in first and "and" in second and "and" not in (first[0], first[-1]):
-        return _parts(first) == _parts(second)
-    short, long = sorted((first, second), key=len)
-    if (
-        0 < len(short) < len(long)
-        and long[: len(short)] == short
-        and long[len(short)] in ("is", "are", "was", "because")
-    ):
-        return not any(word in wordlists.NEGATIONS | wordlists.HEDGES for word in long)
-    if not short or len(long) > 40 or long[len(long) - len(short) :] != short:
-        return False
-    before = long[: len(long) - len(short)]
-    refused = wordlists.NEGATIONS | wordlists.HEDGES
-    return len("".join(short)) > 2 and not any(word in refused or word.endswith("n't") for word in before)

@@ -10,11 +10,11 @@ from functools import lru_cache
 
 from mpmath.libmp import fzero
 
-from verifiers.answer import exact_value, numeric, tree
-from verifiers.answer.numeric import Undefined, Value
+from verifiers.answer import exact_value, numeric, tree, values
 from verifiers.answer.simplify import cancelled
 from verifiers.answer.substitute import term_count
 from verifiers.answer.tree import Node, TooComplex
+from verifiers.answer.values import Undefined, Value
 
 
 class Outcome(Enum):
@@ -194,11 +194,11 @@ def same_value(left: Node, right: Node, at: dict[str, Value]) -> bool:
 
 
 def _size(value: Value) -> int:
-    return max(numeric.magnitude(value[0]), numeric.magnitude(value[1]))
+    return max(values.magnitude(value[0]), values.magnitude(value[1]))
 
 
 def _gap(first: Value, second: Value, precision: int) -> int:
-    return _size(numeric.add(first, numeric.negate(second), precision))
+    return _size(values.add(first, values.negate(second), precision))
 
 
 def _at_points(left: Node, right: Node, names: frozenset[str]) -> Outcome:
@@ -222,7 +222,7 @@ def _leaves_the_reals(left: Node, right: Node, point: dict[str, Value]) -> bool:
 
 
 def _nearly_real(value: Value) -> bool:
-    return value[1] == fzero or numeric.magnitude(value[1]) < numeric.magnitude(value[0]) - 100
+    return value[1] == fzero or values.magnitude(value[1]) < values.magnitude(value[0]) - 100
 
 
 @lru_cache(maxsize=4096)
@@ -239,8 +239,8 @@ def enumerate_points(names: tuple[str, ...]) -> tuple[tuple[bool, dict[str, Valu
 
 def _coordinate(name: str, positive: bool, index: int, source: random.Random) -> Value:
     if name in _INTEGER_NAMES:
-        return numeric.from_exact(source.randrange(2, 12) + 7 * (index > 3), _HIGH)
+        return values.from_exact(source.randrange(2, 12) + 7 * (index > 3), _HIGH)
     value = Fraction(source.randrange(1 << 57, 1 << 60), 1 << (58 if index % 2 else 60))
     if not positive and source.random() < 0.5:
         value = -value
-    return numeric.from_exact(value, _HIGH)
+    return values.from_exact(value, _HIGH)

@@ -7,12 +7,12 @@ from fractions import Fraction
 from mpmath import libmp
 from mpmath.libmp import fzero
 
-from verifiers.answer import numeric, regions, tree
+from verifiers.answer import numeric, regions, tree, values
 from verifiers.answer.equality import EQUAL, Outcome, enumerate_points, equal
 from verifiers.answer.kinds import Region, Relation
-from verifiers.answer.numeric import Undefined, Value
 from verifiers.answer.substitute import replace
 from verifiers.answer.tree import Node, TooComplex
+from verifiers.answer.values import Undefined, Value
 
 _PRECISION = 200
 _FLIPPED = {"<": ">", ">": "<", r"\le": r"\ge", r"\ge": r"\le", "=": "=", r"\ne": r"\ne"}
@@ -87,14 +87,14 @@ def _constant_ratio(first: Node, second: Node) -> int | None:
     ratios: list[Value] = []
     for _, point in enumerate_points(names):
         try:
-            values = [numeric.evaluate(node, point, _PRECISION) for node in (first, second)]
-            ratios.append(numeric.divide(values[0], values[1], _PRECISION))
+            found = [numeric.evaluate(node, point, _PRECISION) for node in (first, second)]
+            ratios.append(values.divide(found[0], found[1], _PRECISION))
         except Undefined:
             continue
     if len(ratios) < 2:
         return None
     for ratio in ratios[1:]:
-        gap = numeric.add(ratio, numeric.negate(ratios[0]), _PRECISION)
+        gap = values.add(ratio, values.negate(ratios[0]), _PRECISION)
         if _size(gap) > _size(ratios[0]) - 120:
             return 0
     if _size(ratios[0]) < -10_000:
@@ -103,7 +103,7 @@ def _constant_ratio(first: Node, second: Node) -> int | None:
 
 
 def _size(value: Value) -> int:
-    return max(numeric.magnitude(value[0]), numeric.magnitude(value[1]))
+    return max(values.magnitude(value[0]), values.magnitude(value[1]))
 
 
 def same_region(relation: Relation, region: Region) -> Outcome:
@@ -146,10 +146,10 @@ def _holds(relation: Relation, name: str, point: Node) -> bool | None:
         value = numeric.evaluate(replace(difference(relation), name, point), {}, _PRECISION)
     except (Undefined, TooComplex):
         return None
-    if not numeric.real(value):
+    if not values.real(value):
         return None
     # zero up to rounding
-    sign = 0 if numeric.magnitude(value[0]) < -150 else libmp.mpf_sign(value[0])
+    sign = 0 if values.magnitude(value[0]) < -150 else libmp.mpf_sign(value[0])
     return {"<": sign < 0, ">": sign > 0, r"\le": sign <= 0, r"\ge": sign >= 0, "=": sign == 0, r"\ne": sign != 0}[
         relation.op
     ]

@@ -29,7 +29,7 @@ def numeral(parser: Parser) -> Node:
             return periodic(token.value, parser.tokens[parser.at - 2].value)
         if following.value == r"\ldots":
             parser.take()
-            return going_on(parser, token.value)
+            return going_on(token.value)
     node = literal(token.value)
     whole = token.value.isdigit()
     if whole and following.value == r"\frac" and following.kind == "command":
@@ -58,7 +58,7 @@ def repeating(parser: Parser, literal_text: str) -> Node:
     return periodic(literal_text, digits)
 
 
-def going_on(parser: Parser, literal_text: str) -> Node:
+def going_on(literal_text: str) -> Node:
     """0.1666...: the shortest period that stands three times at the end (twice for two digits and more)."""
     whole, _, digits = literal_text.partition(".")
     for length in range(1, len(digits) // 2 + 1):

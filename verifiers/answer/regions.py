@@ -8,10 +8,10 @@ from functools import cmp_to_key
 
 from mpmath import libmp
 
-from verifiers.answer import exact_value, numeric, tree
+from verifiers.answer import exact_value, numeric, tree, values
 from verifiers.answer.kinds import Answer, Bag, Named, Ordered, Piece, Region, Scalar, Word
-from verifiers.answer.numeric import Undefined
 from verifiers.answer.tree import Node, Unreadable
+from verifiers.answer.values import Undefined
 
 INFINITY = tree.constant("inf")
 MINUS_INFINITY = Node("neg", (INFINITY,))
@@ -41,7 +41,7 @@ def place(node: Node) -> tuple[int, Fraction]:
         found = numeric.evaluate(node, {}, _PRECISION)
     except Undefined:
         raise Unreadable("the end of an interval") from None
-    if not numeric.real(found) or abs(numeric.magnitude(found[0])) > 4_000:
+    if not values.real(found) or abs(values.magnitude(found[0])) > 4_000:
         raise Unreadable("the end of an interval")
     top, bottom = libmp.to_rational(found[0])
     return 0, Fraction(int(top), int(bottom))
@@ -61,7 +61,8 @@ def known(region: Region) -> bool:
     """Whether every end is a number."""
     try:
         for piece in region.pieces:
-            place(piece.low), place(piece.high)
+            place(piece.low)
+            place(piece.high)
     except Unreadable:
         return False
     return True

@@ -17,8 +17,10 @@ from verifiers.answer.units import DEGREE, PERCENT, Unit
 _CURRENCY = frozenset(
     ("dollar", "$", "£", "€", "¥", r"\pounds", r"\euro", "usd", "eur", "gbp", "rmb", "cny", "rs", "us")
 )
-_BASE_WORDS = {"two": 2, "three": 3, "five": 5, "seven": 7, "eight": 8, "ten": 10, "twelve": 12, "sixteen": 16, "hex": 16,
-               "bin": 2, "oct": 8, "dec": 10}  # fmt: skip
+_BASE_WORDS = {
+    "two": 2, "three": 3, "five": 5, "seven": 7, "eight": 8, "ten": 10, "twelve": 12, "sixteen": 16, "hex": 16,
+    "bin": 2, "oct": 8, "dec": 10,
+}  # fmt: skip
 _MATRICES = re.compile(r"\\begin\{(?:[pbBvV]?matrix|smallmatrix|array|psmallmatrix|bsmallmatrix|tabular)\}")
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _UNIT_LETTERS = frozenset("mgshLlNJWVKAFCtd")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from verifiers.answer.lists import listed
 from verifiers.answer.tokens import Token
@@ -68,9 +68,8 @@ _CONFUSABLE = listed("e i x y z a b c d n k p q r t u v w f o j")
 def _registry() -> UnitRegistry:
     import pint
 
-    registry = pint.UnitRegistry(non_int_type=Fraction, cache_folder=None)
-    registry.default_format = "~"
-    return registry
+    exact: Any = Fraction
+    return pint.UnitRegistry(non_int_type=exact, cache_folder=None)
 
 
 @lru_cache(maxsize=4096)
@@ -102,16 +101,21 @@ def _from_pint(name: str) -> Unit | None:
     try:
         if name not in registry:
             return None
-        factor, base = registry.get_base_units(name)
+        found: Any = registry.get_base_units(name)
+        factor, base = found
         dimensions = tuple(sorted((part, Fraction(power)) for part, power in base._units.items()))
         offset = Fraction(0)
         if name in ("degC", "degF", "celsius", "fahrenheit"):
             quantity = registry.Quantity(Fraction(0), name).to_base_units()
-            offset = Fraction(quantity.magnitude)
-            factor = registry.Quantity(Fraction(1), name).to_base_units().magnitude - offset
+            offset = _fraction(quantity.magnitude)
+            factor = _fraction(registry.Quantity(Fraction(1), name).to_base_units().magnitude) - offset
     except (pint.errors.PintError, AttributeError, TypeError, ValueError):
         return None
-    return Unit(name, factor=Fraction(factor), offset=offset, dimensions=dimensions)
+    return Unit(name, factor=_fraction(factor), offset=offset, dimensions=dimensions)
+
+
+def _fraction(value: Any) -> Fraction:
+    return Fraction(value)
 
 
 def _composed(name: str) -> Unit | None:

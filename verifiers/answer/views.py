@@ -19,7 +19,7 @@ _ASIDE = re.compile(
 _FORMULA = re.compile(r"\$\$?([^$\n]{1,600})\$\$?|\\\((.{1,600}?)\\\)|\\\[(.{1,600}?)\\\]", re.S)
 _NUMBER = re.compile(r"(?<![\w.\\^_{,])-?\$?\d[\d,]*(?:\.\d+)?(?:/\d+)?%?(?![\w^}])")
 _LEADING = re.compile(
-    r"^(?:so|thus|hence|therefore|then|and|that|the (?:final )?answer|answer|a|an|the|exactly|only|just|about)\b[\s,:]*",
+    r"^(?:so|thus|hence|therefore|then|and|that|the (?:final )?answer|answer|a|an|the|exactly|only|just)\b[\s,:]*",
     re.I,
 )
 _TEXT = re.compile(r"\\(?:text|textbf|mathrm|mbox|textrm)\s?\{([^{}]*)\}")
@@ -88,7 +88,8 @@ def _truths(text: str) -> frozenset[str]:
 
 
 _NO_SOLUTION = re.compile(
-    r"\bno\b(?:\s\w+){0,4}\s(?:solutions?|roots?|values?|numbers?|integers?|answers?|such\b|pairs?|functions?)|\bnone\b|empty set|无解|没有"
+    r"\bno\b(?:\s\w+){0,4}\s(?:solutions?|roots?|values?|numbers?|integers?|answers?|such\b|pairs?|functions?)"
+    r"|\bnone\b|empty set|无解|没有"
 )
 _NOT_DEFINED = re.compile(
     r"(?:does|do)(?:\snot|n't) exist|undefined|not defined|\bdne\b|\bdiverges\b|不存在|non-?existent"

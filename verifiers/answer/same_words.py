@@ -1,0 +1,64 @@
+"""Equality of words and of prose."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from verifiers.answer import wordlists
+from verifiers.answer.calendar import same_date, same_time
+from verifiers.answer.kinds import Based, Word
+
+
+def same_based(left: Based, right: Based) -> bool:
+    """The same digits in the same base; a base that one side leaves out is not compared."""
+    return left.digits == right.digits and (left.base == right.base or 0 in (left.base, right.base))
+
+
+def same_word(left: Word, right: Word) -> bool:
+    if left.kind != right.kind:
+        return False
+    if left.kind == "time":
+        return same_time(left.value, right.value)
+    return same_date(left.value, right.value) if left.kind == "date" else left.value == right.value
+
+
+def _parts(words: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(" ".join(words).split(" and "))
+
+
+def content_words(words: Sequence[str]) -> tuple[str, ...]:
+    """Without articles; ordinals and Roman numerals as one form."""
+    kept: list[str] = []
+    for word in words:
+        if word in wordlists.ARTICLES:
+            continue
+        if word.isdigit() and len(words) > 1:
+            kept.append(f"#{int(word[:9])}")
+            continue
+        number = wordlists.ordinal((word,)) or (wordlists.roman(word) if len(word) > 1 or word == "i" else None)
+        kept.append(f"#{number}" if number else word)
+    return tuple(kept)
+
+
+def same_text(left: Sequence[str], right: Sequence[str]) -> bool:
+    """Equal words in the same order; or two words of any order; or one is the end of the other and nothing before it
+    negates or hedges."""
+    first, second = content_words(left), content_words(right)
+    if first == second:
+        return bool(first)
+    if len(first) == len(second) == 2 and sorted(first) == sorted(second) and any(word[:1] == "#" for word in first):
+        return True
+    if "and" in first and "and" in second and "and" not in (first[0], first[-1]):
+        return _parts(first) == _parts(second)
+    short, long = sorted((first, second), key=len)
+    if (
+        0 < len(short) < len(long)
+        and long[: len(short)] == short
+        and long[len(short)] in ("is", "are", "was", "because")
+    ):
+        return not any(word in wordlists.NEGATIONS | wordlists.HEDGES for word in long)
+    if not short or len(long) > 40 or long[len(long) - len(short) :] != short:
+        return False
+    before = long[: len(long) - len(short)]
+    refused = wordlists.NEGATIONS | wordlists.HEDGES
+    return len("".join(short)) > 2 and not any(word in refused or word.endswith("n't") for word in before)
