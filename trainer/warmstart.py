@@ -34,7 +34,7 @@ CHAT_TEMPLATE = (
 """The contents one after the other; before an answer a line break, where the last message does not end in one."""
 
 BATCH = 32
-CLEAN_STEPS = 240
+CLEAN_STEPS = 260
 MIXED_CLEAN_STEPS = 80
 FLAWED_STEPS = 170
 

@@ -1,0 +1,379 @@
+"""Stages with a model in the loop, over a tiny model that has memorised what it answers.
+
+1+1=?  always \\boxed{2}          2+3=?  half the time \\boxed{5}, otherwise \\boxed{6}
+4+4=?  always \\boxed{9}          7+7=?  never ends          3+5=?  always 8, after a line of working; guesses 1
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from engines.build import EngineConfig
+from pipeline.config import RecipeError, read_toml
+from pipeline.problem import Problem
+from pipeline.rollouts import (
+    ROLLOUT_SCHEMA,
+    Asking,
+    Draws,
+    Rollout,
+    RolloutStore,
+    open_sampler,
+    request_for,
+)
+from pipeline.run import CurateConfig, curate
+from pipeline.stage import Context, Outcome
+from pipeline.stages.answerable import Answerable
+from pipeline.stages.difficulty import KEEP, Difficulty, Tally, bucket, verdict
+from pipeline.stages.guessable import Guessable
+from trainer.warmstart import Example, Schedule, build_tokenizer, finetune, new_model, save
+
+ANSWERS = {
+    "1+1=?": ["\\boxed{2}"],
+    "2+3=?": ["\\boxed{5}", "\\boxed{6}"],
+    "4+4=?": ["\\boxed{9}"],
+    "7+7=?": ["1+1+1+1+1+1+1+1+1+1+1+1+1+1+1+1"],
+    "3+5=?": ["3+5+0=8\n\\boxed{8}"] * 3 + ["\\boxed{1}"],
+}
+GOLDS = {"1+1=?": "2", "2+3=?": "5", "4+4=?": "8", "7+7=?": "14", "3+5=?": "8"}
+
+Make = Callable[..., Problem]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    tokenizer, model = build_tokenizer(), new_model(0, hidden=32, layers=1, heads=2, feed_forward=64)
+    examples: list[Example] = []
+    for question, answers in ANSWERS.items():
+        for answer in (answers * 4)[:4]:
+            end = [] if question == "7+7=?" else [2]
+            examples.append((tokenizer.encode(f"{question}\n"), [*tokenizer.encode(answer), *end]))
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    list(finetune(model, cycle([examples]), Schedule(learning_rate=1e-2, steps=250, warmup_steps=10)))
+    torch.set_num_threads(threads)
+    out = tmp_path_factory.mktemp("model") / "memory"
+    save(model, tokenizer, out)
+    return out
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.fixture
+def engine(folder: Path) -> EngineConfig:
+    return EngineConfig(model=folder, device="cpu")
+
+
+@pytest.fixture
+def problems(make: Make) -> list[Problem]:
+    return [make(question, gold, index) for index, (question, gold) in enumerate(GOLDS.items())]
+
+
+def left(outcome: Outcome) -> dict[str, str]:
+    """Question -> `keep` or reason."""
+    kept = {problem.question: KEEP for problem in outcome.kept}
+    return kept | {drop.question: drop.reason for drop in outcome.drops}
+
+
+def stored(context: Context) -> list[dict[str, Any]]:
+    files = sorted(context.rollouts.glob("samples-*.parquet"))
+    return [row for file in files for row in pq.read_table(file).to_pylist()]
+
+
+def test_difficulty_keeps_what_is_solved_sometimes(
+    engine: EngineConfig, problems: list[Problem], context: Context
+) -> None:
+    outcome = Difficulty(engine=engine, samples=8, max_tokens=12, high=0.9)(problems, context)
+    assert left(outcome) == {
+        "1+1=?": "too-easy",
+        "2+3=?": KEEP,
+        "4+4=?": "unsolved-at-n",
+        "7+7=?": "truncated-at-n",
+        "3+5=?": KEEP,
+    }
+    kinds = {drop.reason: drop.kind for drop in outcome.drops}
+    assert kinds == {"too-easy": "dropped", "unsolved-at-n": "quarantined", "truncated-at-n": "quarantined"}
+    evidence = next(drop.evidence for drop in outcome.drops if drop.question == "4+4=?")
+    assert evidence["correct"] == 0
+    assert evidence["most_common_answer"] == "9"
+    assert evidence["attempts"] == evidence["most_common_times"] == 8
+    kept = next(problem for problem in outcome.kept if problem.question == "2+3=?")
+    (entry,) = kept.difficulty
+    assert kept.pass_rate is not None
+    assert entry.model == engine.model.name
+    assert kept.pass_rate == entry.correct / entry.attempts
+    assert 0 < entry.low < kept.pass_rate < entry.high < 1
+    assert entry.bucket == bucket(kept.pass_rate)
+
+
+def test_curtailed_decisions_are_those_of_a_fixed_n(
+    engine: EngineConfig, problems: list[Problem], context: Context, tmp_path: Path
+) -> None:
+    stage = Difficulty(engine=engine, samples=8, max_tokens=12)
+    early = stage(problems, context)
+    full = replace(stage, curtail=False)(problems, replace(context, rollouts=tmp_path / "other"))
+    assert left(early) == left(full)
+    assert full.samples == 8 * len(problems)
+    assert early.samples < full.samples
+    assert early.generated_tokens < full.generated_tokens
+
+
+def test_samples_are_stored_and_never_drawn_twice(
+    engine: EngineConfig, problems: list[Problem], context: Context
+) -> None:
+    stage = Difficulty(engine=engine, samples=8, max_tokens=12)
+    first = stage(problems, context)
+    before = stored(context)
+    assert len(before) == first.samples
+    assert sum(len(row["token_ids"]) for row in before) == first.generated_tokens
+    assert len({(row["id"], row["sample"]) for row in before}) == len(before)
+    stamps = {file: file.stat().st_mtime_ns for file in context.rollouts.rglob("*.parquet")}
+    assert stage(problems, context) == first
+    assert {file: file.stat().st_mtime_ns for file in context.rollouts.rglob("*.parquet")} == stamps
+    assert pq.read_schema(next(iter(stamps))).equals(ROLLOUT_SCHEMA)
+
+
+def test_a_killed_run_draws_only_what_is_missing(
+    engine: EngineConfig, problems: list[Problem], context: Context, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage = Difficulty(engine=engine, samples=8, max_tokens=12)
+    sampler = open_sampler(engine)
+    drawn: list[int] = []
+    original = type(sampler).generate
+
+    def counted(self: Any, prompts: Any, params: Any) -> Any:
+        for item in original(self, prompts, params):
+            drawn.append(item[1])
+            yield item
+
+    monkeypatch.setattr(type(sampler), "generate", counted)
+    first = stage(problems, context)
+    every = len(drawn)
+    (lost, *_) = sorted(context.rollouts.glob("samples-*.parquet"))
+    rows = pq.read_table(lost).num_rows
+    lost.unlink()
+    drawn.clear()
+    assert stage(problems, context) == first, "what was drawn before counts as well, so the manifest is the same"
+    assert len(drawn) == rows < every
+    assert len(stored(context)) == every
+
+
+def test_answerable_and_difficulty_share_samples(
+    engine: EngineConfig, problems: list[Problem], context: Context
+) -> None:
+    answerable = Answerable(engine=engine, samples=4, max_tokens=12)(problems, context)
+    assert left(answerable)["1+1=?"] == "answered-already"
+    assert {"2+3=?", "4+4=?", "7+7=?"} <= {problem.question for problem in answerable.kept}
+    assert answerable.samples < 4 * len(problems), "one wrong answer ends it"
+    difficulty = Difficulty(engine=engine, samples=8, max_tokens=12)(answerable.kept, context)
+    rows = stored(context)
+    assert len({(row["id"], row["sample"]) for row in rows}) == len(rows) == answerable.samples + difficulty.samples
+    assert {row["stage"] for row in rows} == {"answerable", "difficulty"}
+    other = Difficulty(engine=engine, samples=8, max_tokens=11)(answerable.kept, context)
+    assert other.samples > difficulty.samples, "other parameters are another sampler"
+
+
+def test_answerable_by_a_pass_rate(engine: EngineConfig, problems: list[Problem], context: Context) -> None:
+    outcome = Answerable(engine=engine, samples=8, min_pass_rate=0.25, max_tokens=12)(problems, context)
+    assert left(outcome)["2+3=?"] == "answered-already"
+    assert left(outcome)["4+4=?"] == KEEP
+
+
+def test_guessable_forces_the_answer_and_counts_tries(
+    engine: EngineConfig, problems: list[Problem], context: Context
+) -> None:
+    stage = Guessable(engine=engine, max_tokens=4, instruction="")
+    outcome = stage(problems, context)
+    assert left(outcome)["1+1=?"] == left(outcome)["2+3=?"] == "guessable"
+    assert left(outcome)["3+5=?"] == left(outcome)["4+4=?"] == KEEP
+    rows = stored(context)
+    assert {row["prefix"] for row in rows} == {"\\boxed{"}
+    assert all("=" not in row["text"] for row in rows)
+    evidence = next(drop.evidence for drop in outcome.drops if drop.question == "2+3=?")
+    assert 1 <= evidence["first_right"] <= evidence["tries"] == 8
+    lenient = replace(stage, max_right=7)(problems, context)
+    assert left(lenient)["2+3=?"] == KEEP
+    assert left(lenient)["1+1=?"] == "guessable"
+
+
+def test_a_rewritten_question_is_asked_anew_and_a_new_gold_judged_anew(
+    engine: EngineConfig, problems: list[Problem], context: Context
+) -> None:
+    stage = Difficulty(engine=engine, samples=4, max_tokens=12)
+    problem = problems[2]
+    assert left(stage([problem], context))["4+4=?"] == "unsolved-at-n"
+    mended = replace(problem, ground_truth="9")
+    outcome = stage([mended], context)
+    assert left(outcome)["4+4=?"] == "too-easy"
+    assert len(stored(context)) == 4, "the same samples"
+    stage([replace(problem, question="1+1=?")], context)
+    assert len(stored(context)) == 8, "the same id, another prompt"
+
+
+def test_aliases_and_undecided_golds(engine: EngineConfig, make: Make, context: Context) -> None:
+    aliased = make("4+4=?", "8", 0, verifier_options=json.dumps({"aliases": ["8", "9"]}))
+    assert request_for(aliased, "x").ground_truth == ("8", "9")
+    unreadable = make("1+1=?", "", 1)
+    outcome = Difficulty(engine=engine, samples=4, max_tokens=12)([aliased, unreadable], context)
+    assert left(outcome) == {"4+4=?": "too-easy", "1+1=?": "undecided-at-n"}
+    assert {drop.kind for drop in outcome.drops if drop.reason == "undecided-at-n"} == {"quarantined"}
+
+
+def test_exact_duplicates_in_a_batch_share_their_samples(
+    engine: EngineConfig, problems: list[Problem], context: Context
+) -> None:
+    twin = replace(problems[1], source_row="s#99", index=99)
+    outcome = Difficulty(engine=engine, samples=8, max_tokens=12)([problems[1], twin], context)
+    assert {problem.source_row for problem in outcome.kept} == {problems[1].source_row, "s#99"}
+    assert outcome.samples == len(stored(context)) <= 8
+
+
+def tally(correct: int, wrong: int, undecided: int = 0) -> Tally:
+    return Tally(correct=correct, wrong=wrong, undecided=undecided, truncated=0, truncated_wrong=0)
+
+
+OUTCOMES = st.lists(st.sampled_from(["correct", "wrong", "undecided"]), min_size=1, max_size=12)
+
+
+@given(OUTCOMES, st.sampled_from([(0.0, 1.0), (0.0, 0.8), (0.1, 0.9), (0.25, 0.5)]))
+def test_a_certain_verdict_is_the_final_one(outcomes: list[str], window: tuple[float, float]) -> None:
+    def after(count: int) -> str | None:
+        seen = [outcomes[:count].count(name) for name in ("correct", "wrong", "undecided")]
+        return verdict(tally(*seen), len(outcomes), *window)
+
+    final = after(len(outcomes))
+    assert final is not None
+    decided = [outcome for outcome in outcomes if outcome != "undecided"]
+    if decided:
+        rate = decided.count("correct") / len(decided)
+        unsolved = ("unsolved-at-n", "truncated-at-n")
+        assert final == KEEP if window[0] < rate < window[1] else final != KEEP
+        assert (final in unsolved) == (rate <= window[0])
+    else:
+        assert final == "undecided-at-n"
+    earlier = [after(count) for count in range(len(outcomes))]
+    assert {one for one in earlier if one is not None} <= {final}
+
+
+@pytest.mark.parametrize(
+    ("correct", "wrong", "expected"),
+    [(1, 0, None), (1, 1, KEEP), (0, 7, None), (0, 8, "unsolved-at-n"), (8, 0, "too-easy")],
+)
+def test_verdicts_of_eight(correct: int, wrong: int, expected: str | None) -> None:
+    assert verdict(tally(correct, wrong), 8, 0.0, 1.0) == expected
+
+
+def test_buckets_are_symmetric() -> None:
+    names = [bucket(k / 8) for k in range(9)]
+    mirror = {"very-hard": "very-easy", "hard": "easy", "medium": "medium", "easy": "hard", "very-easy": "very-hard"}
+    assert [mirror[name] for name in reversed(names)] == names
+    assert names[0] == "very-hard"
+    assert names[4] == "medium"
+
+
+def rollout(sample: int, id_: str = "a", **changes: Any) -> Rollout:
+    base = Rollout(
+        id=id_,
+        sampler_digest="s",
+        prompt_digest="p",
+        sample=sample,
+        stage="test",
+        prefix="",
+        text="x½😀\n",
+        token_ids=(1, 2),
+        logprobs=(-0.5, -0.25),
+        finish_reason="stop",
+    )
+    return replace(base, **changes)
+
+
+def test_the_store_reads_what_it_wrote(tmp_path: Path) -> None:
+    store = RolloutStore(tmp_path / "rollouts")
+    assert store.load("s", ["a"]) == {}
+    first = [rollout(0), rollout(1, token_ids=None, logprobs=None, extracted="5"), rollout(0, "b")]
+    store.commit(first)
+    store.commit([])
+    store.commit([rollout(2), rollout(0, sampler_digest="other")])
+    assert store.load("s", ["a"]) == {("a", "p"): {0: first[0], 1: first[1], 2: rollout(2)}}
+    assert len(list((tmp_path / "rollouts").iterdir())) == 2
+    store.commit(list(reversed(first)))
+    assert len(list((tmp_path / "rollouts").iterdir())) == 2, "the same round replaces itself"
+
+
+def test_gaps_are_filled_and_nothing_else(engine: EngineConfig, problems: list[Problem], tmp_path: Path) -> None:
+    asking = Asking(model="m", temperature=1.0, max_tokens=12, seed=0)
+    whole = Draws.start("a", open_sampler(engine), asking, tmp_path / "whole", problems)
+    whole.ensure(problems, 5)
+    holes = Draws.start("a", open_sampler(engine), asking, tmp_path / "holes", problems)
+    holes.store.commit([one for one in whole.of(problems[1], 5) if one.sample in (1, 2)])
+    again = Draws.start("a", open_sampler(engine), asking, tmp_path / "holes", problems)
+    again.ensure(problems, 5)
+    for problem in problems:
+        assert [one.text for one in again.of(problem, 5)] == [one.text for one in whole.of(problem, 5)]
+
+
+def test_a_missing_model_is_the_users_mistake(tmp_path: Path, problems: list[Problem], context: Context) -> None:
+    with pytest.raises(RecipeError, match=r"engine: .*absent: no model there"):
+        Difficulty(engine=EngineConfig(model=tmp_path / "absent"))(problems, context)
+    with pytest.raises(RecipeError, match="low < high"):
+        Difficulty(engine=EngineConfig(model=tmp_path), low=0.5, high=0.5)
+
+
+def test_a_recipe_with_all_three_stages(folder: Path, tmp_path: Path, quiet: Console) -> None:
+    rows = [{"question": question, "answer": gold} for question, gold in GOLDS.items()]
+    (tmp_path / "pool.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    (tmp_path / "recipe.toml").write_text(
+        f"""
+[[sources]]
+name = "pool"
+path = "pool.jsonl"
+question = "question"
+answer = "answer"
+[stages.guessable]
+engine = {{model = "{folder}"}}
+max_right = 6
+max_tokens = 4
+instruction = ""
+[stages.answerable]
+engine = {{model = "{folder}"}}
+max_tokens = 12
+[stages.difficulty]
+engine = {{model = "{folder}"}}
+max_tokens = 12
+""",
+        encoding="utf-8",
+    )
+    config = CurateConfig.from_layers([read_toml(tmp_path / "recipe.toml")])
+    manifest = curate(config, tmp_path / "out", console=quiet, workers=1)
+    assert manifest["rows_in"] == 5
+    assert manifest["dropped"]["guessable"] == {"guessable": 1}
+    assert manifest["quarantined"]["difficulty"] == {"unsolved-at-n": 1, "truncated-at-n": 1}
+    assert set(manifest["sampling"]) == {"guessable", "answerable", "difficulty"}
+    assert manifest["sampling"]["guessable"]["samples"] == 40
+    again = curate(config, tmp_path / "out", console=quiet, workers=1)
+    assert again == manifest
+    with pytest.raises(RecipeError, match="did you mean 'max_tokens'"):
+        load_changed(tmp_path, "max_token = 3")
+
+
+def load_changed(folder: Path, line: str) -> None:
+    path = folder / "changed.toml"
+    path.write_text((folder / "recipe.toml").read_text(encoding="utf-8") + line + "\n", encoding="utf-8")
+    CurateConfig.from_layers([read_toml(path)])
