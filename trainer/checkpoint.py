@@ -43,7 +43,7 @@ class State:
     entropy_coef: float = 0.0
     entropy_active: bool = True
     wall_s: float = 0.0
-    prompts: dict[str, int] = field(default_factory=lambda: {"epoch": 0, "place": 0})
+    prompts: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -74,6 +74,22 @@ class Sampling:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PromptRules:
+    """Prompts that are left out before they cost samples.
+
+    skip: `greso` leaves out prompts whose last visits were constant, from the second epoch on, with a probability that
+    adapts (arXiv 2506.02177).  drop_above: pass rate of a visit after which a prompt never comes back (ScaleRL,
+    2510.13786: 0.9).  prior: until the first visit of a prompt the pass rate in its shard row decides: it is left out
+    with the probability that a group would be constant.
+    """
+
+    __pydantic_config__ = STRICT
+    skip: Literal["none", "greso"] = "none"
+    drop_above: float | None = None
+    prior: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class GroupFilter:
     """Dynamic sampling (DAPO, arXiv 2503.14476).
 
@@ -183,6 +199,7 @@ class TrainConfig:
     high_entropy_share: float | None = None
     drop_zero_variance: bool = False
     sampling: Sampling = field(default_factory=Sampling)
+    prompts: PromptRules = field(default_factory=PromptRules)
     filter: GroupFilter = field(default_factory=GroupFilter)
     reward: Reward = field(default_factory=Reward)
     optimiser: Optimiser = field(default_factory=Optimiser)

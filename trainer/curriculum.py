@@ -69,3 +69,15 @@ def widest_groups(variances: Sequence[float], keep: float) -> list[int]:
 def mastered(history: Mapping[str, Sequence[float]], threshold: float = 0.9) -> list[str]:
     """Prompts dropped for good: one epoch's pass rate reached the threshold (ScaleRL, arXiv 2510.13786)."""
     return sorted(key for key, rates in history.items() if any(rate >= threshold for rate in rates))
+
+
+def informative_chance(correct: int, attempts: int, samples: int) -> float:
+    """Chance that `samples` new responses are neither all right nor all wrong, after `correct` of `attempts` were
+    right: the pass rate r has a Beta(correct + 1/2, wrong + 1/2) distribution, and 1 - E[r^G] - E[(1-r)^G] is left."""
+    right, wrong = correct + 0.5, attempts - correct + 0.5
+    return 1.0 - _beta_moment(right, wrong, samples) - _beta_moment(wrong, right, samples)
+
+
+def _beta_moment(a: float, b: float, power: int) -> float:
+    """E[r^power] of r ~ Beta(a, b)."""
+    return math.exp(math.lgamma(a + power) - math.lgamma(a) + math.lgamma(a + b) - math.lgamma(a + b + power))

@@ -117,6 +117,7 @@ class Filled:
 
     kept: to train on.  surplus: accepted, for the next step.  drawn: everything generated in this step.
     stale: surplus groups that had become too old.  exhausted: the rounds did not fill the batch.
+    skipped: prompts left out unseen since the start of the run.
     """
 
     kept: list[Group]
@@ -125,6 +126,7 @@ class Filled:
     stale: int
     rounds: int
     exhausted: bool
+    skipped: int
     generate_s: float
     score_s: float
 
@@ -165,8 +167,10 @@ class GroupSource:
             groups = self._round(self._round_size(accepted, drawn), version, clock)
             rounds += 1
             drawn += groups
+            self.stream.observe(groups)
             self._check_undecided(drawn)
             accepted = accepted + [group for group in groups if self.accepts(group)]
+        self.stream.adapt(drawn)
         exhausted = len(accepted) < self.sampling.prompts
         if exhausted and self.rules.on_exhausted == "error":
             raise RunStoppedError("exhausted", self._exhausted_message(len(accepted), drawn))
@@ -181,6 +185,7 @@ class GroupSource:
             stale=stale,
             rounds=rounds,
             exhausted=exhausted,
+            skipped=self.stream.skipped,
             generate_s=clock.take("generate"),
             score_s=clock.take("score"),
         )

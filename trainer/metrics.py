@@ -27,6 +27,7 @@ def sampling_metrics(filled: Filled) -> Numbers:
         "groups/surplus": len(filled.surplus),
         "groups/stale": filled.stale,
         "groups/rounds": filled.rounds,
+        "groups/skipped_total": filled.skipped,
         "groups/too_easy": sum(min(group.scores) == 1 for group in decided),
         "groups/too_hard": sum(max(group.scores) == 0 for group in decided),
         "reward/mean": _mean(sample.score for sample in samples if sample.score is not None),

@@ -1,12 +1,18 @@
-"""Which problem comes next. The order of an epoch depends on seed, epoch and ids only; the state is two numbers."""
+"""Which problem comes next. Everything is a function of seed, epoch, ids and what was seen; the state is plain JSON."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 from pipeline.problem import Problem
+from trainer.config import PromptRules
+from trainer.curriculum import GRESO_EASY_TARGET, greso_explore, greso_skip, informative_chance
+
+PRIOR_FLOOR = 0.05
+"""Least chance of being drawn that a measured pass rate leaves: the model changes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,41 +35,122 @@ class Draw:
         return f"{self.epoch}:{self.task.problem.id}"
 
 
-class PromptStream:
-    """Endless epochs over the tasks, each in its own order.
+class Visited(Protocol):
+    """What a visit showed: a group, or anything with its problem's id and the raw scores."""
 
-    epoch and place are those of the trained frontier when a step has ended; a checkpoint saves them.
+    @property
+    def problem_id(self) -> str: ...
+
+    @property
+    def scores(self) -> list[float]: ...
+
+
+class PromptStream:
+    """Endless epochs over the tasks, each in its own order, some prompts left out by the rules.
+
+    `state()` after a step is that of the trained frontier; a checkpoint saves it.
     """
 
-    def __init__(self, tasks: Sequence[Task], *, seed: int) -> None:
+    def __init__(self, tasks: Sequence[Task], *, seed: int, rules: PromptRules | None = None, samples: int = 8) -> None:
         if not tasks:
             raise ValueError("no prompts")
         self.tasks = {task.problem.id: task for task in tasks}
         self.seed = seed
+        self.rules = rules or PromptRules()
+        self.samples = samples
         self.epoch = 0
         self.place = 0
+        self.streaks: dict[str, int] = {}  # consecutive visits all right (positive) or all wrong (negative)
+        self.dropped: set[str] = set()
+        self.explore_easy = 0.5
+        self.explore_hard = 0.5
+        self.skipped = 0
         self._order = self._order_of(0)
 
-    def _order_of(self, epoch: int) -> list[str]:
-        def rank(problem_id: str) -> bytes:
-            return hashlib.blake2b(f"{self.seed}:{epoch}:{problem_id}".encode(), digest_size=16).digest()
+    def _uniform(self, purpose: str, epoch: int, problem_id: str) -> int:
+        key = f"{purpose}:{self.seed}:{epoch}:{problem_id}".encode()
+        return int.from_bytes(hashlib.blake2b(key, digest_size=8).digest(), "big")
 
-        return sorted(self.tasks, key=rank)
+    def _order_of(self, epoch: int) -> list[str]:
+        return sorted(self.tasks, key=lambda problem_id: (self._uniform("order", epoch, problem_id), problem_id))
 
     def draw(self, count: int) -> list[Draw]:
-        """The next `count` visits."""
-        draws = []
-        for _ in range(count):
+        """The next `count` visits. After as many prompts left out in a row as there are, the next one is drawn in any
+        case: a pool that is solved altogether must show that it is, not stop the run from drawing."""
+        draws: list[Draw] = []
+        left_out = 0
+        while len(draws) < count:
             if self.place == len(self._order):
                 self.epoch, self.place = self.epoch + 1, 0
                 self._order = self._order_of(self.epoch)
-            draws.append(Draw(task=self.tasks[self._order[self.place]], epoch=self.epoch))
+            problem_id = self._order[self.place]
             self.place += 1
+            if left_out < len(self._order) and self._leaves_out(problem_id):
+                left_out += 1
+                self.skipped += 1
+            else:
+                left_out = 0
+                draws.append(Draw(task=self.tasks[problem_id], epoch=self.epoch))
         return draws
 
-    def restore(self, state: dict[str, int]) -> None:
-        self.epoch, self.place = state["epoch"], state["place"]
+    def _leaves_out(self, problem_id: str) -> bool:
+        if problem_id in self.dropped:
+            return True
+        return self._uniform("skip", self.epoch, problem_id) / 2**64 < self._skip_probability(problem_id)
+
+    def _skip_probability(self, problem_id: str) -> float:
+        streak = self.streaks.get(problem_id)
+        if streak is None and self.rules.prior:
+            return 1.0 - max(PRIOR_FLOOR, self._prior(self.tasks[problem_id].problem))
+        if streak is None or self.rules.skip == "none" or self.epoch == 0:
+            return 0.0
+        return greso_skip(abs(streak), self.explore_easy if streak > 0 else self.explore_hard)
+
+    def _prior(self, problem: Problem) -> float:
+        """Chance that a group varies, by the pass rate that curation measured last; 1 where there is none."""
+        if not problem.difficulty:
+            return 1.0
+        measured = problem.difficulty[-1]
+        return informative_chance(measured.correct, measured.attempts, self.samples)
+
+    def observe(self, groups: Sequence[Visited]) -> None:
+        """What a generation round showed of its prompts."""
+        for group in groups:
+            if not group.scores:
+                continue
+            kind = _kind(group.scores)
+            before = self.streaks.get(group.problem_id, 0)
+            self.streaks[group.problem_id] = before + kind if before * kind >= 0 and kind else kind
+            mean = sum(group.scores) / len(group.scores)
+            if self.rules.drop_above is not None and mean >= self.rules.drop_above:
+                self.dropped.add(group.problem_id)
+
+    def adapt(self, drawn: Sequence[Visited]) -> None:
+        """Moves the exploration probabilities by the shares of all-right and all-wrong groups of a step."""
+        kinds = [_kind(group.scores) for group in drawn if group.scores]
+        if self.rules.skip == "greso" and kinds:
+            easy, hard = kinds.count(1) / len(kinds), kinds.count(-1) / len(kinds)
+            self.explore_easy = greso_explore(self.explore_easy, easy, GRESO_EASY_TARGET)
+            self.explore_hard = greso_explore(self.explore_hard, hard, 2 * GRESO_EASY_TARGET)
+
+    def state(self) -> dict[str, Any]:
+        return {
+            "epoch": self.epoch,
+            "place": self.place,
+            "streaks": dict(sorted(self.streaks.items())),
+            "dropped": sorted(self.dropped),
+            "explore_easy": self.explore_easy,
+            "explore_hard": self.explore_hard,
+            "skipped": self.skipped,
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        self.epoch, self.place, self.skipped = state["epoch"], state["place"], state["skipped"]
+        self.streaks, self.dropped = dict(state["streaks"]), set(state["dropped"])
+        self.explore_easy, self.explore_hard = state["explore_easy"], state["explore_hard"]
         self._order = self._order_of(self.epoch)
 
-    def state(self) -> dict[str, int]:
-        return {"epoch": self.epoch, "place": self.place}
+
+def _kind(scores: Sequence[float]) -> int:
+    """1: all right, -1: all wrong, 0: anything else."""
+    return int(min(scores) == 1) - int(max(scores) == 0)

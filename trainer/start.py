@@ -85,7 +85,7 @@ def start(config: TrainConfig, folder: RunFolder, console: Console, scorer: Scor
 
 def _source(config: TrainConfig, engine: TorchEngine, scorer: Scorer, tasks: list[Task]) -> GroupSource:
     return GroupSource(
-        stream=PromptStream(tasks, seed=config.seed),
+        stream=PromptStream(tasks, seed=config.seed, rules=config.prompts, samples=config.sampling.samples),
         sampler=engine,
         scorer=scorer,
         sampling=config.sampling,

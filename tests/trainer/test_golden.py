@@ -1,4 +1,4 @@
-"""Losses, gradients and advantages against an independent float64 reference (tests/golden/README.md).
+"""Losses, gradients and advantages against an independent float64 reference (tests/golden).
 
 `pytest tests/trainer/test_golden.py --golden PATH` reads another file of the same form.
 """
@@ -29,6 +29,9 @@ from trainer.update import adapt_entropy
 
 RTOL_LOSS, RTOL_GRAD, ATOL = 1e-9, 1e-8, 1e-12
 CRITIC = {"gae"}
+EXTRA = Path(__file__).resolve().parent.parent / "golden" / "policy_loss_extra.json"
+"""Written by tests/golden/reference.py, which shares no code with the trainer."""
+
 BASELINES = {
     "none": "reward",
     "batch_mean": "batch_mean",
@@ -65,13 +68,14 @@ OPTION_NAMES = {
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     golden = json.loads(Path(str(metafunc.config.getoption("--golden"))).read_text(encoding="utf-8"))
     if "policy_case" in metafunc.fixturenames:
-        cases = [case for case in golden["policy_cases"] if case["spec"]["advantage"]["name"] not in CRITIC]
-        instances = golden["instances"]
-        metafunc.parametrize(
-            ("policy_case", "instance"),
-            [(case, instances[case["instance"]]) for case in cases],
-            ids=[case["id"] for case in cases],
-        )
+        extra = json.loads(EXTRA.read_text(encoding="utf-8"))
+        found = [
+            (case, file["instances"][case["instance"]])
+            for file in (golden, extra)
+            for case in file["policy_cases"]
+            if case["spec"]["advantage"]["name"] not in CRITIC
+        ]
+        metafunc.parametrize(("policy_case", "instance"), found, ids=[case["id"] for case, _ in found])
     for name, key in (("aggregation_case", "aggregation_cases"), ("estimator_case", "estimator_cases")):
         if name in metafunc.fixturenames:
             metafunc.parametrize(name, golden[key])
@@ -95,7 +99,8 @@ def options(spec: dict[str, Any], *, without: tuple[str, ...]) -> dict[str, Any]
 
 def objective_of(spec: dict[str, Any]) -> Objective:
     advantage, policy, correction = spec["advantage"], spec["loss"], spec.get("mismatch")
-    name = SCALES[advantage["scale"]] if advantage["name"] == "group" else BASELINES[advantage["name"]]
+    given = str(advantage["name"])
+    name = SCALES[advantage["scale"]] if given == "group" else BASELINES.get(given, given)
     skip = ("name", "scale", "binarize") if name not in ("centred", "mean_normalised") else ("name", "scale", "eps")
     loss_name = "clip" if policy["name"] == "ppo" else policy["name"]
     if policy.get("anchor") == "rollout" and loss_name == "cispo":

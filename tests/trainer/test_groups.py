@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from engines.engine import Completion
 from engines.torch_engine import TorchEngine
-from pipeline.problem import Problem
+from pipeline.problem import Difficulty, Problem
 from trainer.clock import Clock
-from trainer.config import GroupFilter, Reward, Sampling
+from trainer.config import GroupFilter, PromptRules, Reward, Sampling
+from trainer.curriculum import informative_chance
 from trainer.groups import (
     Group,
     GroupSource,
@@ -137,7 +139,7 @@ def test_samples_follow_the_visit_not_the_batch(make_source: MakeSource, problem
     assert shared
     assert all(tokens[0][key] == tokens[1][key] for key in shared)
     again = make_source(ByProblem([problem.id for problem in problems]))
-    again.stream.restore({"epoch": 1, "place": 0})
+    again.stream.restore(again.stream.state() | {"epoch": 1})
     later = {group.problem_id: [s.token_ids for s in group.samples] for group in again.fill(0, Clock()).drawn}
     first = {group.problem_id: [s.token_ids for s in group.samples] for group in one.drawn + other.drawn}
     assert all(later[key] != first[key] for key in later.keys() & first.keys())
@@ -182,3 +184,64 @@ def test_an_epoch_visits_every_prompt_once_and_resumes(problems: list[Problem]) 
     resumed = PromptStream(tasks, seed=5)
     resumed.restore(cut.state())
     assert begun + [draw.key for draw in resumed.draw(50)] == whole
+
+
+@dataclass(frozen=True, kw_only=True)
+class Visit:
+    problem_id: str
+    scores: list[float]
+
+
+def stream_of(problems: list[Problem], **rules: Any) -> PromptStream:
+    tasks = [Task(problem=problem, prompt_ids=(1,)) for problem in problems]
+    return PromptStream(tasks, seed=1, rules=PromptRules(**rules))
+
+
+def test_greso_leaves_out_constant_prompts_from_the_second_epoch(problems: list[Problem]) -> None:
+    stream = stream_of(problems, skip="greso")
+    mixed = {problem.id for problem in problems[:10]}
+
+    def visit(count: int) -> list[str]:
+        draws = stream.draw(count)
+        found = [
+            Visit(problem_id=draw.task.problem.id, scores=[0.0, 1.0 if draw.task.problem.id in mixed else 0.0])
+            for draw in draws
+        ]
+        stream.observe(found)
+        stream.adapt(found)
+        return [item.problem_id for item in found]
+
+    assert len(set(visit(50))) == 50
+    assert stream.skipped == 0
+    later = [problem_id for _ in range(20) for problem_id in visit(10)]
+    assert sum(problem_id in mixed for problem_id in later) / len(later) > 2 * 10 / 50
+    assert stream.skipped > 100
+    assert any(problem_id not in mixed for problem_id in later)
+    resumed = stream_of(problems, skip="greso")
+    resumed.restore(json.loads(json.dumps(stream.state())))
+    assert [draw.key for draw in resumed.draw(30)] == [draw.key for draw in stream.draw(30)]
+
+
+def test_mastered_prompts_never_come_back_but_a_mastered_pool_still_draws(problems: list[Problem]) -> None:
+    stream = stream_of(problems, drop_above=0.9)
+    stream.observe([Visit(problem_id=problem.id, scores=[1.0, 1.0]) for problem in problems[5:]])
+    assert {draw.task.problem.id for draw in stream.draw(20)} == {problem.id for problem in problems[:5]}
+    stream.observe([Visit(problem_id=problem.id, scores=[1.0, 1.0]) for problem in problems])
+    assert len(stream.draw(7)) == 7
+
+
+def test_the_shards_pass_rates_decide_the_first_visit(problems: list[Problem]) -> None:
+    def measured(problem: Problem, correct: int) -> Problem:
+        entry = Difficulty(model="m", sampler_digest="d", correct=correct, attempts=16, truncated=0, low=0.0, high=1.0,
+                           bucket="")  # fmt: skip
+        return replace(problem, difficulty=(entry,))
+
+    pool = [measured(problem, (0, 16, 8, 8, 8)[place % 5]) for place, problem in enumerate(problems)]
+    drawn = [draw.task.problem.difficulty[-1].correct for draw in stream_of(pool, prior=True).draw(30)]
+    assert drawn.count(8) > 0.75 * len(drawn)
+    plain = [draw.task.problem.difficulty[-1].correct for draw in stream_of(pool).draw(50)]
+    assert plain.count(8) == 30
+    assert informative_chance(8, 16, 8) > 0.95
+    assert informative_chance(0, 16, 8) == pytest.approx(informative_chance(16, 16, 8))
+    assert informative_chance(0, 16, 8) < 0.25
+    assert informative_chance(0, 0, 2) == pytest.approx(0.25)

@@ -42,6 +42,7 @@ OBJECTIVES: dict[str, Objective] = {
     "opo": Objective(advantage="length_weighted", loss="reinforce", aggregation="seq_mean_token_sum"),
     "best_of_group": Objective(advantage="best_of_group"),
     "raft": Objective(advantage="positives", loss="reinforce", aggregation="seq_mean_token_mean"),
+    "kimi": Objective(advantage="centred", loss="kimi", aggregation="seq_mean_token_sum"),
     "tis": Objective(correction="tis"),
     "icepop": Objective(correction="icepop", correction_options={"low": 0.9, "high": 1.1}),
     "mis_sequence": Objective(correction="mis_sequence", correction_options={"high": 1.05}),

@@ -59,12 +59,14 @@ class Always:
 
 
 def test_learns_what_is_rewarded(recipe: Recipe, scorer: Scorer, quiet: Console, tmp_path: Path) -> None:
-    config = recipe(steps=12, sampling={"prompts": 8}, filter={"keep": "all"})
+    config = recipe(steps=24, sampling={"prompts": 8}, filter={"keep": "all"}, optimiser={"lr": 2e-2})
     summary = train(config, tmp_path / "run", console=quiet, scorer=scorer)
     rows = lines(tmp_path / "run" / "metrics.jsonl")
     assert summary.exit_reason == "steps"
-    assert [row["step"] for row in rows] == list(range(1, 13))
-    assert rows[-1]["reward/mean"] > rows[0]["reward/mean"] + 0.2
+    assert [row["step"] for row in rows] == list(range(1, 25))
+    first, last = (sum(row["reward/mean"] for row in part) / 4 for part in (rows[:4], rows[-4:]))
+    assert first < 0.65
+    assert last > 0.8
     assert rows[0]["mismatch/max_abs"] < 1e-4
     assert abs(rows[0]["kl/old_new"]) < 1e-2
     assert (tmp_path / "run" / "final" / "model.safetensors").is_file()

@@ -13,6 +13,7 @@ from trainer.losses.covariance import clip_cov, kl_cov, select_clip_cov, select_
 from trainer.losses.dppo import dppo, prime_rl
 from trainer.losses.gmpo import gmpo
 from trainer.losses.gspo import gspo, gspo_token
+from trainer.losses.kimi import kimi
 from trainer.losses.luffy import luffy
 from trainer.losses.reinforce import reinforce
 from trainer.losses.topr import topr
@@ -50,5 +51,6 @@ LOSSES: dict[str, Loss] = {
     "topr": Loss(matrix=topr, reads=_ROLLOUT),
     "clip_cov": Loss(matrix=clip_cov, select=select_clip_cov),
     "kl_cov": Loss(matrix=kl_cov, select=select_kl_cov, zero_at_zero=False),
+    "kimi": Loss(matrix=kimi, zero_at_zero=False),
     "luffy": Loss(matrix=luffy),
 }
