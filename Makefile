@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 OUT ?= runs/quickstart
+WHEELS ?= dist
 export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 
@@ -28,7 +29,7 @@ types: $(VENV)/installed
 	$(BIN)/pyright
 
 wheel: $(VENV)/installed
-	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir dist .
+	$(BIN)/python -m pip wheel --quiet --no-deps --wheel-dir $(WHEELS) .
 
 clean:
 	rm -rf $(VENV) dist build
