@@ -104,6 +104,9 @@ def _without_stop(text: str) -> str:
     while True:
         shorter = text if text.endswith((r"\right.", "..")) else text.rstrip(" \t\n.。")
         shorter = shorter[:-2] if shorter.endswith("\\\\") else shorter
+        if shorter.endswith("\\") and not shorter.endswith("\\\\"):
+            # a control space that lost its space
+            shorter = shorter[:-1]
         if shorter == text:
             return text
         text = shorter

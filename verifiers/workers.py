@@ -147,12 +147,15 @@ class Pool:
     def ask(self, request: Mapping[str, Any], wall_s: float = WALL_LIMIT_S) -> Any:
         """Raises WorkerFailure."""
         with self.lock:
-            worker = self.idle.pop() if self.idle else None
-        worker = worker or Worker()
+            self.idle = [worker for worker in self.idle if worker.process.poll() is None]
+            worker = self.idle.pop(0) if self.idle else Worker()
+            if not self.idle:
+                # a warm spare, should this one be killed; it imports while the request is computed
+                self.idle.append(Worker())
         answer = worker.ask(request, wall_s)
         with self.lock:
             if len(self.idle) < MAX_IDLE:
-                self.idle.append(worker)
+                self.idle.insert(0, worker)
                 return answer
         worker.kill()
         return answer

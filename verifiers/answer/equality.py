@@ -11,8 +11,8 @@ from functools import lru_cache
 from mpmath.libmp import fzero
 
 from verifiers.answer import exact_value, numeric, tree, values
+from verifiers.answer.cost import MAX_COST, cost
 from verifiers.answer.simplify import cancelled
-from verifiers.answer.substitute import term_count
 from verifiers.answer.tree import Node, TooComplex
 from verifiers.answer.values import Undefined, Value
 
@@ -67,24 +67,6 @@ def _by_logarithms(left: Node, right: Node) -> Outcome:
         return _equal(*logarithms)
     except TooComplex:
         return Outcome.COMPLEX
-
-
-MAX_COST = 4_000
-_WEIGHTS = {"fact": 20, "fact2": 20, "binom": 60, "func": 3, "log": 3, "pow": 3, "root": 3}
-
-
-def cost(node: Node) -> int:
-    """An upper estimate of the work of one evaluation; sums count every term. It depends on the tree only."""
-    own = _WEIGHTS.get(node.op, 1)
-    if node.op in ("sum", "prod"):
-        body = cost(node.args[0])
-        return min(MAX_COST + 1, own + sum(map(cost, node.args[1:])) + body * term_count(node))
-    total = own
-    for child in node.args:
-        total += cost(child)
-        if total > MAX_COST:
-            return MAX_COST + 1
-    return total
 
 
 def _equal(left: Node, right: Node) -> Outcome:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+from verifiers.answer.cost import MAX_COST, cost
 from verifiers.answer.tree import MAX_BITS, Node, TooComplex
 
 Rational = int | Fraction
@@ -202,6 +203,8 @@ def _log(node: Node) -> Rational | None:
 def _series(node: Node) -> Rational | None:
     from verifiers.answer.substitute import terms
 
+    if cost(node) > MAX_COST:
+        raise TooComplex("a sum of too much work")
     total: Rational = 0 if node.op == "sum" else 1
     parts = terms(node)
     if parts is None:
