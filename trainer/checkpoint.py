@@ -34,12 +34,16 @@ ENDED = ("steps", "tokens", "no_signal")
 
 @dataclass(slots=True, kw_only=True)
 class State:
-    """Counters of a run. version: of the policy, one more after each update. empty_steps: in a row."""
+    """Counters of a run. version: of the policy, one more after each update. empty_steps: in a row.
+
+    pass_rates: of the groups of the last step, for the message when a run ends without a signal.
+    """
 
     step: int = 0
     version: int = 0
     generated_tokens: int = 0
     empty_steps: int = 0
+    pass_rates: str = ""
     entropy_coef: float = 0.0
     entropy_active: bool = True
     wall_s: float = 0.0

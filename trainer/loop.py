@@ -7,6 +7,7 @@ The same command again goes on from the last checkpoint and repeats what came af
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -64,21 +65,22 @@ def _steps(run: Run) -> tuple[str, str]:
             return "steps", ""
         if config.max_generated_tokens is not None and state.generated_tokens >= config.max_generated_tokens:
             return "tokens", ""
-        filled = _step(run)
         if state.empty_steps >= config.filter.max_empty_steps:
             return "no_signal", (
-                f"nothing to learn from in {state.empty_steps} steps; last one: {pass_rate_histogram(filled.drawn)}; "
+                f"nothing to learn from in {state.empty_steps} steps; last one: {state.pass_rates}; "
                 "curate by difficulty for this model"
             )
+        _step(run)
         if state.step % config.checkpoints.every == 0:
             _save(run)
 
 
-def _step(run: Run) -> Filled:
+def _step(run: Run) -> None:
     state, clock = run.state, Clock()
     filled = run.source.fill(state.version, clock)
     state.step += 1
     state.generated_tokens += sum(group.tokens for group in filled.drawn)
+    state.pass_rates = pass_rate_histogram(filled.drawn)
     totals, lr = None, run.policy.lr
     if run.updater.learns_from(filled.kept):
         with clock("update"):
@@ -102,7 +104,6 @@ def _step(run: Run) -> Filled:
     run.log.append(metrics)
     run.trackers.log(metrics, state.step)
     _tell(run, metrics)
-    return filled
 
 
 def _update(run: Run, filled: Filled) -> Totals:
@@ -189,6 +190,7 @@ def _end(run: Run, reason: str, detail: str) -> RunSummary:
 def _deterministic() -> Iterator[None]:
     """Only deterministic kernels inside; thread count and mode are restored."""
     threads, mode = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # what deterministic matrix products on a GPU ask for
     torch.use_deterministic_algorithms(True)
     try:
         yield

@@ -157,4 +157,7 @@ def response_logprobs(
     )
     logits_MTV = out.logits[:, -(micro.width + 1) : -1]
     logp_MT = token_logprobs(logits_MTV, micro.response_ids.to(device), temperature)
-    return logp_MT, token_entropy(logits_MTV, temperature) if entropy else None
+    if not entropy:
+        return logp_MT, None
+    # Row by row: entropy needs as much memory again as the logits it is given.
+    return logp_MT, torch.stack([token_entropy(logits_TV, temperature) for logits_TV in logits_MTV])

@@ -90,6 +90,18 @@ def test_constant_reward_ends(verdict: Verdict, policy: str, recipe: Recipe, qui
         assert all(row["groups/drawn"] == 8 and row["version"] == 0 for row in rows)
 
 
+def test_a_run_without_signal_that_was_killed_before_its_summary_ends_the_same(
+    recipe: Recipe, quiet: Console, tmp_path: Path
+) -> None:
+    config = recipe(steps=50, filter={"max_gen_batches": 1, "max_empty_steps": 3})
+    first = train(config, tmp_path / "run", console=quiet, scorer=Always(incorrect("hard", None)))
+    before = lines(tmp_path / "run" / "metrics.jsonl")
+    (tmp_path / "run" / "summary.json").unlink()
+    second = train(config, tmp_path / "run", console=quiet, scorer=Always(incorrect("hard", None)))
+    assert (second.exit_reason, second.steps, second.detail) == (first.exit_reason, 3, first.detail)
+    assert lines(tmp_path / "run" / "metrics.jsonl") == before
+
+
 def test_nothing_but_undecided_stops(recipe: Recipe, quiet: Console, tmp_path: Path) -> None:
     summary = train(recipe(), tmp_path / "run", console=quiet, scorer=Always(undecided("gold-unparsable")))
     assert summary.exit_reason == "undecided"
