@@ -40,6 +40,19 @@ _INSTRUCTION = re.compile("|".join(f"(?:{pattern})" for pattern in INSTRUCTIONS)
 _PREFIX = re.compile(
     r"\A\s*(?:(?:problem|question|exercise|q)\s*\d*\s*[.:)]|\(?\d{1,3}[.)](?=\s+[A-Z\\$]))\s*", re.IGNORECASE
 )
+_FIGURE_STYLE = re.compile(
+    r"\b(?:size|unitsize|defaultpen|import|dotfactor|usepackage|markscalefactor|filldrawpen)\b[^;\n]*;?"
+)
+_LINK = re.compile(r"https?://\S+|\\url\s*\{[^{}]*\}")
+_FRACTION_WORDS = re.compile(
+    r"\b(one|two|three|four|five|six|seven|eight|nine)[- ](half|halves|thirds?|fourths?|quarters?|fifths?|sixths?"
+    r"|sevenths?|eighths?|ninths?|tenths?)\b",
+    re.IGNORECASE,
+)
+_FOLD_WORDS = re.compile(r"\b(two|three|four|five|six|seven|eight|nine|ten)-?fold\b", re.IGNORECASE)
+_LETTERS = re.compile(r"(?<![A-Za-z\\{_^])[A-Z](?: [A-Z]){1,4}(?![A-Za-z])")
+_HYPHEN = re.compile(r"(?<=[A-Za-z0-9])-(?=[A-Za-z]{2})")
+_MONEY = re.compile(r"\A\s*[\d.,]+[^\\$=^_<>]*?(?:\b[A-Za-z]{4,}\b|\b[A-Za-z]{2,}\b[^\\$=^_<>]*?\b[A-Za-z]{2,}\b)")
 _SECOND_PART = re.compile(r"(?:\s|\()2[.)]\s")
 _SCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₙᵢ", "0123456789+-=()ni0123456789+-=()ni")
 _SUPER = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ]+")
@@ -163,6 +176,7 @@ def _tokens(text: str) -> list[str]:
 
 def _prepare(text: str) -> str:
     text = FIGURE.sub(_figure_mark, text.replace(_MASK_START, " ").replace(_MASK_END, " "))
+    text = _FRACTION_WORDS.sub(_spelled_fraction, _FOLD_WORDS.sub(r"\1 times", _LINK.sub(" ", text)))
     text = _SUPER.sub(lambda match: "^{" + match.group().translate(_SCRIPTS) + "}", text)
     text = _SUB.sub(lambda match: "_{" + match.group().translate(_SCRIPTS) + "}", text)
     text = _SYMBOL.sub(lambda match: SYMBOLS[match.group()], text)
@@ -174,6 +188,15 @@ def _prepare(text: str) -> str:
     return _THOUSANDS.sub(lambda match: match.group().replace(",", ""), text)
 
 
+_PART_NAMES = ("half", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+
+
+def _spelled_fraction(match: re.Match[str]) -> str:
+    top, part = match.group(1).lower(), match.group(2).lower()
+    part = {"halves": "half", "quarter": "fourth", "quarters": "fourth"}.get(part, part.removesuffix("s"))
+    return f" \\frac{{{NUMBER_WORDS.get(top, '1')}}}{{{_PART_NAMES.index(part) + 2}}} "
+
+
 def _greek_name(match: re.Match[str]) -> str:
     name = unicodedata.name(match.group(), "").split(" ")
     word = name[3] if len(name) == 4 else "unknown"
@@ -182,8 +205,9 @@ def _greek_name(match: re.Match[str]) -> str:
 
 
 def _figure_mark(match: re.Match[str]) -> str:
+    """A figure as the hash of its code without comments, sizes, pens and white space."""
     body = next(group for group in (match.group(1), match.group(3), match.group(4), "") if group is not None)
-    body = re.sub(r"//[^\n]*", "", body)
+    body = _FIGURE_STYLE.sub("", re.sub(r"//[^\n]*", "", body))
     digest = hashlib.blake2b(re.sub(r"\s+", "", body).encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
     return f" {_MASK_START}fig{digest}{_MASK_END} "
 
@@ -193,7 +217,7 @@ def _spans(text: str) -> Iterator[tuple[str, bool]]:
     place = 0
     while match := _MATH_SPAN.search(text, place):
         body = next(group for group in match.groups() if group is not None)
-        if match.group(2) is not None and _PROSE.search(re.sub(r"\\(?:text|mbox|textrm)\s*\{[^{}]*\}", "", body)):
+        if match.group(2) is not None and _is_prose(body):
             cut = match.start() + 1
             yield text[place : cut - 1], False
             place = cut
@@ -204,8 +228,15 @@ def _spans(text: str) -> Iterator[tuple[str, bool]]:
     yield text[place:], False
 
 
+def _is_prose(body: str) -> bool:
+    """Whether what stands between two dollar signs is a sentence between two prices."""
+    bare = re.sub(r"\\(?:text|mbox|textrm)\s*\{[^{}]*\}", "", body)
+    return bool(_PROSE.search(bare) or _MONEY.match(bare))
+
+
 def _split(piece: str, in_math: bool) -> Iterator[str]:
-    for match in _TOKEN.finditer(piece):
+    joined = _LETTERS.sub(lambda match: match.group().replace(" ", ""), piece) if in_math else _HYPHEN.sub(" ", piece)
+    for match in _TOKEN.finditer(joined):
         token = match.group()
         if (
             in_math
@@ -356,14 +387,14 @@ def _command(name: str) -> Iterator[str]:
 
 def _spelled(word: str, following: str) -> Iterator[str]:
     if len(word) == 1:
-        article = word in "aAI" and len(following) > 1 and following.isalpha() and following.islower()
+        article = word in "aAI" and ((len(following) > 1 and following.isalpha()) or following[:1].isdigit())
         if not article:
             yield word
         return
-    if word.isupper() and len(word) <= 5:
+    lower = word.lower()
+    if word.isupper() and lower not in HARD and lower not in STOP and lower not in NUMBER_WORDS:
         yield word
         return
-    lower = word.lower()
     for piece in re.split(r"[-]", lower) if lower not in HARD else (lower,):
         base = piece.removesuffix("'s").removesuffix("'")
         if base in NUMBER_WORDS:
@@ -393,7 +424,7 @@ def is_hard(token: str) -> bool:
     first = token[0]
     if first.isalpha():
         single = len(token) == 1 and first.isascii()
-        label = token.isupper() and len(token) <= 5
+        label = token.isupper()
         return single or label or token in HARD_TOKENS or (token.startswith("fig") and len(token) == 15)
     return first not in "()[]{}"
 

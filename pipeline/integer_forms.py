@@ -32,6 +32,7 @@ _UNIT = re.compile(
     r"(?:\s*\^\s*\{?([23])\}?)?\s*\Z"
 )
 _BASE = re.compile(r"_\s*\{?\s*\d+\s*\}?\s*\Z|_\s*\{?\\text")
+_INTERVAL = re.compile(r"\binterval|\bdomain\b|\brange of\b|\binequalit|\bsolution set\b", re.IGNORECASE)
 _TUPLE = re.compile(r"\A\s*(?:\\left)?\s*\((.+?)(?:\\right)?\s*\)\s*\Z", re.DOTALL)
 _LIST = re.compile(r"\A(?:\\\{|\{)?\s*(-?\d+(?:\s*,\s*(?:\\ )?-?\d+)+)\s*(?:\\\}|\})?\Z")
 _PAIRS = (("m", "n"), ("p", "q"), ("u", "v"), ("s", "t"), ("g", "h"))
@@ -82,6 +83,8 @@ def find_form(question: str, gold: str, seen: dict[tuple[str, str], Form | Refus
     number, name, sentence = stripped
     if _DECIMAL.search(number) and _APPROXIMATE.search(question):
         return Refusal("approximate")
+    if _TUPLE.match(number) and _INTERVAL.search(question):
+        return Refusal("interval")
     letters = _free_letters(question)
     key = (number, repr(letters))
     cache = seen if seen is not None else {}

@@ -13,7 +13,7 @@ FUNCTIONS = frozenset(
     _list(
         """
         sin cos tan cot sec csc arcsin arccos arctan sinh cosh tanh log ln lg exp gcd lcm max min mod det lim
-        sup inf deg dim ker arg sqrt frac binom sum prod int floor ceil lfloor rfloor lceil rceil
+        sup inf dim ker arg sqrt frac binom sum prod int lfloor rfloor lceil rceil
         """
     )
 )
@@ -374,6 +374,8 @@ INSTRUCTIONS = (
     r"(?: with)?in(?:side)? \\?boxed\s*\{?\s*\}?\.?",
     r"please (?:think|reason|solve|answer)[^.\n]*step by step\.?",
     r"the (?:final )?answer should be (?:put |enclosed |given )?(?:with)?in \\boxed\s*\{?\s*\}?\.?",
+    r"(?:express|give|write|enter|state|leave) (?:your|the) (?:final )?answers?"
+    r" (?:as|in|to|using|with|separated)\b[^.?!]*[.?!]",
     r"return your final response within \\boxed\s*\{?\s*\}?\.?(?: only include the letter choice[^.\n]*\.)?",
 )
 """Prompt boilerplate around a question, for `re.IGNORECASE`; no part of any problem."""

@@ -13,23 +13,26 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-from rapidfuzz.distance import Indel
+from rapidfuzz.distance import LCSseq
 
 from pipeline.canonical import Canonical, canonical
 from pipeline.config import STRICT, RecipeError
-from pipeline.duplicates import Pair, judge, plausible
+from pipeline.duplicates import Pair, Relation, judge, plain_answer, plausible
 from pipeline.gold import with_meta
 from pipeline.problem import Problem
 from pipeline.sources import AnswerPattern, Format, Source, read_source
 from pipeline.stage import Context, Drop, Outcome, drop
-from pipeline.stages.dedupe import relate
+from pipeline.stages.dedupe import number_sets, relate
 
 CONTAINMENT = 0.5
 MIN_SIMILARITY = 0.45
+SAME_TEXT = 0.9
+"""Token similarity from which a row is the item although its gold differs."""
+WHOLE = 0.95
+IN_ORDER = 0.9
 LONG_ITEM = 12
 """Tokens from which a benchmark item that is wholly contained is no accident, however long the row."""
 COMMON_POSTINGS = 64
-NUMBERS_FOR_KEY = 2
 SHOWN = 40
 
 
@@ -86,7 +89,7 @@ class Index:
     items: tuple[Item, ...]
     verbatim: dict[str, int]
     postings: dict[str, tuple[int, ...]]
-    numbers: dict[tuple[str, ...], tuple[int, ...]]
+    numbers: dict[tuple[tuple[str, ...], str], tuple[int, ...]]
     templates: dict[str, int]
 
 
@@ -183,20 +186,21 @@ def build_index(benchmarks: tuple[Benchmark, ...]) -> Index:
     items = [item for benchmark in benchmarks for item in _items(benchmark)]
     verbatim: dict[str, int] = {}
     postings: dict[str, list[int]] = defaultdict(list)
-    numbers: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    numbers: dict[tuple[tuple[str, ...], str], list[int]] = defaultdict(list)
     templates: dict[str, int] = {}
     for place, item in enumerate(items):
         verbatim.setdefault(plain_text(item.question), place)
         templates.setdefault(item.form.template_id, place)
         for gram in item.grams:
             postings[gram].append(place)
-        numbers[number_key(item.form)].append(place)
+        for key in number_sets(item.form.tokens):
+            numbers[key, plain_answer(item.answer)].append(place)
     rare = {gram: tuple(places) for gram, places in postings.items() if len(places) <= COMMON_POSTINGS}
     return Index(
         items=tuple(items),
         verbatim=verbatim,
         postings=rare,
-        numbers={key: tuple(places) for key, places in numbers.items() if len(key) >= NUMBERS_FOR_KEY},
+        numbers={key: tuple(places) for key, places in numbers.items()},
         templates=templates,
     )
 
@@ -217,70 +221,99 @@ def _items(benchmark: Benchmark) -> list[Item]:
     return items
 
 
-def number_key(form: Canonical) -> tuple[str, ...]:
-    return tuple(sorted(number for number in form.numbers if number != "1"))
+@dataclass(frozen=True, slots=True)
+class Open:
+    """A row and an item that may be one problem, once their answers are compared."""
+
+    place: int
+    problem: Problem
+    item: Item
+    pair: Pair
+    contained: float
 
 
 def find_hits(problems: Sequence[Problem], index: Index, containment: float) -> list[Hit | None]:
     """The benchmark item behind each problem, if any."""
     hits: list[Hit | None] = []
-    undecided: list[tuple[int, Problem, Canonical, list[int]]] = []
+    waiting: list[Open] = []
+    forms: list[Canonical] = []
     for place, problem in enumerate(problems):
         form = canonical(problem.question)
-        found = _textual_hit(problem, form, index, containment)
-        hits.append(found)
-        if found is None:
-            undecided.append((place, problem, form, _candidates(form, index)))
-    for place, hit in _reworded_hits(undecided, index):
-        hits[place] = hit
-    return hits
+        exact = index.verbatim.get(plain_text(problem.question))
+        hit = None if exact is None else Hit(index.items[exact], "verbatim", 1.0)
+        if hit is None:
+            found = _open_items(place, problem, form, index, containment)
+            whole = [one for one in found if _holds_whole(one)]
+            if whole:
+                best = max(whole, key=lambda one: one.contained)
+                hit = Hit(best.item, "contained", best.contained)
+            else:
+                waiting += found
+        hits.append(hit)
+        forms.append(form)
+    for one, found in zip(waiting, _by_answers(waiting), strict=True):
+        before = hits[one.place]
+        if found is not None and (before is None or found.score > before.score):
+            hits[one.place] = found
+    return [hit or _template_hit(form, index) for hit, form in zip(hits, forms, strict=True)]
 
 
-def _textual_hit(problem: Problem, form: Canonical, index: Index, containment: float) -> Hit | None:
-    exact = index.verbatim.get(plain_text(problem.question))
-    if exact is not None:
-        return Hit(index.items[exact], "verbatim", 1.0)
+def _holds_whole(one: Open) -> bool:
+    """The row holds the entire item, whatever its own answer; unless the item is short or its figure is another."""
+    same_answer = plain_answer(one.item.answer) == plain_answer(one.problem.ground_truth)
+    long = len(one.item.form.tokens) >= LONG_ITEM
+    return one.contained >= WHOLE and long and (one.pair.figures_agree or same_answer)
+
+
+def _open_items(place: int, problem: Problem, form: Canonical, index: Index, containment: float) -> list[Open]:
     own, hard = grams(form), Counter(form.hard)
-    best: Hit | None = None
-    for place in _candidates(form, index):
-        item = index.items[place]
+    found: list[Open] = []
+    for other in _candidates(problem, form, index):
+        item = index.items[other]
+        pair = Pair(item.form, form)
         score = len(item.grams & own) / len(item.grams)
-        if score < containment or item.hard - hard:
-            continue
-        alike = Indel.normalized_similarity(item.form.tokens, form.tokens)
-        whole = score >= 0.95 and len(item.form.tokens) >= LONG_ITEM
-        if (alike >= MIN_SIMILARITY or whole) and (best is None or score > best.score):
-            best = Hit(item, "contained", score)
-    return best
+        held = score >= containment and not item.hard - hard and _in_order(item.form, form)
+        if held or plausible(pair):
+            found.append(Open(place, problem, item, pair, score if held else 0.0))
+    return found
 
 
-def _candidates(form: Canonical, index: Index) -> list[int]:
-    """Items that share a fair part of their rarer 3-grams, and items with the same numbers."""
+def _by_answers(waiting: Sequence[Open]) -> list[Hit | None]:
+    relations = relate([(one.item.answer, one.problem.ground_truth, one.problem.verifier) for one in waiting])
+    return [_judged(one, relation) for one, relation in zip(waiting, relations, strict=True)]
+
+
+def _judged(one: Open, relation: Relation) -> Hit | None:
+    match = judge(one.pair, relation)
+    if match is not None:
+        return Hit(one.item, match.rule, match.score)
+    alike = one.pair.similarity
+    if relation == "differ":
+        held = alike >= SAME_TEXT and one.pair.same_but_equals_signs and one.pair.figures_agree
+    else:
+        held = alike >= MIN_SIMILARITY
+    return Hit(one.item, "contained", one.contained) if one.contained and held else None
+
+
+def _template_hit(form: Canonical, index: Index) -> Hit | None:
+    twin = index.templates.get(form.template_id)
+    return Hit(index.items[twin], "template", 1.0) if twin is not None and len(form.tokens) >= LONG_ITEM else None
+
+
+def _in_order(item: Canonical, form: Canonical) -> bool:
+    """Whether the item's deciding tokens stand in the row in nearly their own order."""
+    if not item.hard:
+        return True
+    shared = LCSseq.similarity(item.hard, form.hard)
+    return shared >= IN_ORDER * len(item.hard)
+
+
+def _candidates(problem: Problem, form: Canonical, index: Index) -> list[int]:
+    """Items that share a fair part of their rarer 3-grams, or the answer and nearly all numbers."""
     shared: Counter[int] = Counter()
     for gram in grams(form):
         shared.update(index.postings.get(gram, ()))
     likely = [place for place, count in shared.items() if count >= max(1, 0.2 * len(index.items[place].grams))]
-    return sorted({*likely, *index.numbers.get(number_key(form), ())})
-
-
-def _reworded_hits(
-    undecided: Sequence[tuple[int, Problem, Canonical, list[int]]], index: Index
-) -> list[tuple[int, Hit]]:
-    """Rewordings: the numbers agree, the answers agree, and enough of the words; then templates."""
-    pairs = [
-        (place, problem, Pair(index.items[other].form, form), other)
-        for place, problem, form, others in undecided
-        for other in others
-    ]
-    pairs = [entry for entry in pairs if plausible(entry[2])]
-    relations = relate([(index.items[other].answer, p.ground_truth, p.verifier) for _, p, _, other in pairs])
-    found: dict[int, Hit] = {}
-    for (place, _, pair, other), relation in zip(pairs, relations, strict=True):
-        match = judge(pair, relation)
-        if match is not None and (place not in found or found[place].score < match.score):
-            found[place] = Hit(index.items[other], match.rule, match.score)
-    for place, _, form, _ in undecided:
-        twin = index.templates.get(form.template_id)
-        if place not in found and twin is not None and len(form.tokens) >= LONG_ITEM:
-            found[place] = Hit(index.items[twin], "template", 1.0)
-    return sorted(found.items(), key=lambda entry: entry[0])
+    answer = plain_answer(problem.ground_truth)
+    counted = [place for key in number_sets(form.tokens) for place in index.numbers.get((key, answer), ())]
+    return sorted({*likely, *counted})

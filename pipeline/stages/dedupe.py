@@ -14,7 +14,7 @@ from rensa.rensa import RMinHash
 
 from pipeline.canonical import Canonical, canonical, is_hard
 from pipeline.config import STRICT
-from pipeline.duplicates import Match, Pair, Relation, judge, plain_answer, plausible
+from pipeline.duplicates import Match, Pair, Relation, judge, plain_answer, plausible, texts_agree
 from pipeline.problem import Problem
 from pipeline.stage import Context, Drop, drop
 from verifiers import Request, verify_many
@@ -23,7 +23,7 @@ BANDS, ROWS = 32, 4
 SIGNATURE_SEED = 42
 SMALL_BUCKET = 24
 """Every pair of a bucket up to this size is a candidate; in larger ones each row meets its next neighbours."""
-NUMBERS_FOR_KEY = 2
+MOST_NUMBERS = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,34 +122,46 @@ def candidates(rows: Rows, max_bucket: int) -> list[tuple[int, int]]:
     size = len(rows.source_row)
     for band in range(BANDS if size else 0):
         codes.update(_bucket_pairs(rows.bands[:, band], size, max_bucket))
-    codes.update(_bucket_pairs(_number_keys(rows), size, max_bucket))
+    places, keys = _number_keys(rows)
+    codes.update(_bucket_pairs(keys, size, max_bucket, places))
     return [divmod(code, size) for code in sorted(codes)]
 
 
-def _bucket_pairs(keys: np.ndarray, size: int, max_bucket: int) -> Iterator[int]:
+def _bucket_pairs(keys: np.ndarray, size: int, max_bucket: int, places: np.ndarray | None = None) -> Iterator[int]:
+    """Pairs of rows with equal keys, as codes; `places` are the rows of the keys where they are not one a row."""
     order = np.argsort(keys, kind="stable")
-    edges = np.flatnonzero(np.diff(keys[order])) + 1
-    for bucket in np.split(order, edges):
-        if len(bucket) < 2 or keys[bucket[0]] == 0:
-            continue
-        members = [int(place) for place in bucket[:max_bucket]]
+    taken = keys[order]
+    starts = np.flatnonzero(np.concatenate(([True], taken[1:] != taken[:-1])))
+    lengths = np.diff(np.append(starts, len(taken)))
+    rows = order if places is None else places[order]
+    for start, length in zip(starts[lengths > 1].tolist(), lengths[lengths > 1].tolist(), strict=True):
+        members = sorted(set(rows[start : start + min(length, max_bucket)].tolist()))
         reach = len(members) if len(members) <= SMALL_BUCKET else SMALL_BUCKET
         for index, first in enumerate(members):
             for second in members[index + 1 : index + 1 + reach]:
                 yield first * size + second
 
 
-def _number_keys(rows: Rows) -> np.ndarray:
-    """A hash of the numbers and the answer of each row; 0 for rows with too few numbers to tell anything."""
-    keys = np.zeros(len(rows.source_row), dtype=np.uint64)
+def _number_keys(rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+    """(rows, keys): the numbers and the answer of each row, and the same with any one number left out."""
+    places: list[int] = []
+    keys: list[int] = []
     for place, text in enumerate(rows.tokens):
-        numbers = sorted(token for token in text.split(" ") if token[0].isdigit() and token != "1")
-        if len(numbers) >= NUMBERS_FOR_KEY:
-            raw = " ".join((*numbers, "|", plain_answer(rows.answer[place])))
-            keys[place] = int.from_bytes(
-                hashlib.blake2b(raw.encode("utf-8", "replace"), digest_size=8).digest(), "little"
-            )
-    return keys
+        answer = plain_answer(rows.answer[place])
+        for numbers in number_sets(text.split(" ")):
+            raw = " ".join((*numbers, "|", answer)).encode("utf-8", "replace")
+            places.append(place)
+            keys.append(int.from_bytes(hashlib.blake2b(raw, digest_size=8).digest(), "little"))
+    return np.asarray(places, dtype=np.int64), np.asarray(keys, dtype=np.uint64)
+
+
+def number_sets(tokens: Sequence[str]) -> list[tuple[str, ...]]:
+    """The different numbers of a text in order, ones aside, and with each left out in turn."""
+    numbers = sorted({token for token in tokens if token[0].isdigit() and token != "1"})[:MOST_NUMBERS]
+    if not numbers:
+        return []
+    left_out = [(*numbers[:gap], *numbers[gap + 1 :]) for gap in range(len(numbers))] if len(numbers) > 1 else []
+    return [tuple(numbers), *left_out]
 
 
 def verify(rows: Rows, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], Match]:
@@ -185,6 +197,8 @@ def relate(answers: Sequence[tuple[str, str, str]]) -> list[Relation]:
             relations[key] = "equal"
         elif _plain_integer(first) and _plain_integer(second):
             relations[key] = "differ"
+        elif texts_agree(first, second):
+            relations[key] = "equal"
         else:
             unclear.append(key)
     requests = [

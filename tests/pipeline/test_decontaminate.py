@@ -40,7 +40,7 @@ def run(stage: Decontaminate, context: Context, problem: Problem) -> Outcome:
         ("Solve carefully. " + ITEM["question"] + " Show all of your steps and explain them.", "50", "contained"),
         (ITEM["question"].replace("12 trays", "$12$ trays").replace("How many rolls", "How many of them"), "50", None),
         ("A baker bakes 12 trays with 15 rolls on each. Of the rolls, 130 are sold. How many stay?", "50", ""),
-        (SHORT["question"].replace("$", ""), "17", "contained"),
+        (SHORT["question"].replace("$", ""), "17", "same-form"),
     ],
 )  # fmt: skip
 def test_leaks_are_found(

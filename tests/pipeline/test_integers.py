@@ -48,6 +48,7 @@ TABLE = [
     ("Find the point.", "(3,-5)", "F10", -2),
     ("Find all solutions.", "2, 3, 7", "F10", 12),
     ("Find the interval.", "(0, \\infty)", None, 0),
+    ("Find the domain in interval notation.", "(2,5)", None, 0),
     ("Find the function.", "2x+1", None, 0),
     ("Round to the nearest hundredth.", "0.35", None, 0),
     ("Write it in base 8.", "2516_8", None, 0),

@@ -111,6 +111,7 @@ def test_the_bytes_do_not_depend_on_the_workers(
     recipe: MakeRecipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pipeline.run.PART_ROWS", 20)
+    monkeypatch.setattr("pipeline.run.code_version", lambda _: "fixed: sources may be edited while tests run")
     path = recipe()
     outputs = []
     for workers in (1, 2, 7):
@@ -127,6 +128,7 @@ from rich.console import Console
 import pipeline.run
 from pipeline.config import load
 pipeline.run.PART_ROWS = 16
+pipeline.run.code_version = lambda _: "fixed: sources may be edited while tests run"
 if __name__ == "__main__":
     config = load(pipeline.run.CurateConfig, [Path(sys.argv[1])])
     pipeline.run.curate(config, Path(sys.argv[2]), console=Console(quiet=True), workers=int(sys.argv[3]))
