@@ -132,7 +132,7 @@ class Parser:
         return factors[0] if len(factors) == 1 else Node("mul", tuple(factors))
 
     def starts_factor(self) -> bool:
-        token, before = self.peek(), self.tokens[self.at - 1]
+        token, before = self.peek(), self.tokens[min(self.at, len(self.tokens)) - 1]
         if token.kind not in _STARTS:
             return token.value == "|" and self.bars == 0 and token.kind == "op"
         if token.kind == "num":

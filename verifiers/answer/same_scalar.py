@@ -23,6 +23,8 @@ def same_scalar(left: Scalar, right: Scalar) -> Outcome:
         return _values(left, right)
     if first is not None and second is not None and not first.counted and not second.counted and first != second:
         return _converted(left, right)
+    if first is not None and second is not None and _foreign(first, second):
+        return Outcome.DIFFERENT
     outcome = _values(left, right)
     if outcome in EQUAL or first == second:
         return outcome
@@ -32,6 +34,19 @@ def same_scalar(left: Scalar, right: Scalar) -> Outcome:
             if scaled is not None and _values(scaled, other) in EQUAL:
                 return Outcome.EXACT
     return outcome
+
+
+_NO_THINGS = frozenset(
+    ("unit", "units", "number", "value", "answer", "points", "point", "total", "in total", "items", "times")
+)
+
+
+def _foreign(first: Unit, second: Unit) -> bool:
+    """5 apples are not 5 cm; 5 units may be anything."""
+    if first.counted == second.counted:
+        return False
+    things = first if first.counted else second
+    return not things.dimensions and things.name.lower() not in _NO_THINGS and "unit" not in things.name
 
 
 def _in_plain_numbers(scalar: Scalar) -> Scalar | None:

@@ -183,6 +183,8 @@ class _Reader:
     def system(self, inside: list[Token]) -> Answer:
         lines, _ = split(inside, lambda token: token.value in ("\\\\", r"\cr") and token.kind == "command")
         rows = [[token for token in line if not is_mark(token, "&")] for line in lines]
+        if not any(rows):
+            raise Unreadable("an empty system")
         return collected([self.inner(row) for row in rows if row], either=False)
 
 

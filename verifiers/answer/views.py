@@ -109,10 +109,13 @@ FINDERS: dict[str, Callable[[str], frozenset[str]]] = {
     "nothing": _phrases(_NO_SOLUTION),
     "undefined": _phrases(_NOT_DEFINED),
 }
+_FORMULAS = re.compile(r"\\(?!text|math(?:rm|bf)|mbox|[,;! ()\[\]])|[&^_]")
 MAX_SENTENCE = 300
 
 
 def mentions(kind: str, text: str) -> frozenset[str]:
     """Every value of a closed class of words that a short text mentions."""
+    if _FORMULAS.search(text) and kind in ("truth", "nothing", "undefined"):
+        return frozenset()
     bare = textual(prepared(text))
     return FINDERS[kind](bare) if kind in FINDERS and len(bare) <= MAX_SENTENCE else frozenset()

@@ -114,6 +114,8 @@ def infinite(words: tuple[str, ...]) -> int:
 
 def truth(words: tuple[str, ...]) -> str | None:
     """ "true", "false", or None; each negation before the last word flips it. Hedges have no truth value."""
+    if len(words) > 1:
+        words = tuple(word for word in words if word not in ("y", "n"))
     found = [word in TRUE for word in words if word in TRUE or word in FALSE]
     if not found or len(words) > 24 or any(word in HEDGES for word in words):
         return None

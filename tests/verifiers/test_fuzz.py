@@ -1,0 +1,62 @@
+"""Hostile text: never an exception, never a late verdict."""
+
+import time
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given, settings
+
+from verifiers import Status, check_gold, verify_choice, verify_math, verify_qa
+from verifiers.exact import exact_number
+from verifiers.fuzzing import FRAGMENTS, GOLDS, texts
+from verifiers.reward import compute_score
+
+COUNT = 20_000
+LIMIT_S = 2.0
+
+
+@pytest.mark.timeout(600)
+def test_random_fragments() -> None:
+    verify_math(r"\boxed{\int_0^1 x\,dx \text{ cm}}", "7")
+    late: list[tuple[float, str]] = []
+    for index, response in enumerate(texts(0, COUNT)):
+        started = time.monotonic()
+        verdict = verify_math(response, GOLDS[index % len(GOLDS)])
+        spent = time.monotonic() - started
+        if spent > LIMIT_S:
+            late.append((spent, response))
+        assert verdict.status is not Status.UNDECIDED or verdict.reason == "worker-wall-limit"
+    assert not late
+
+
+def test_random_golds() -> None:
+    for gold in texts(1, 1500):
+        checked = check_gold(gold)
+        verdict = verify_math(r"so \boxed{7}", gold)
+        assert (verdict.status is Status.UNDECIDED) == (
+            checked.status is Status.UNDECIDED
+        ) or "worker" in verdict.reason
+        exact_number(gold)
+
+
+def test_random_text_for_the_others() -> None:
+    for text in texts(2, 1500):
+        verify_choice(text, "B")
+        verify_qa(text, ("Paris", "1969"))
+        compute_score("x", text, "7")
+
+
+@given(st.text(max_size=200))
+@settings(max_examples=300, deadline=None)
+def test_any_text(text: str) -> None:
+    verify_math(text, "7")
+    verify_math(rf"\boxed{{{text}}}", "x^2")
+    check_gold(text)
+
+
+@given(st.lists(st.sampled_from(FRAGMENTS), max_size=30))
+@settings(max_examples=300, deadline=None)
+def test_any_fragments(parts: list[str]) -> None:
+    text = "".join(parts)
+    verify_math(rf"\boxed{{{text}}}", r"\frac{3}{4}")
+    check_gold(text)
