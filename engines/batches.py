@@ -31,21 +31,27 @@ class Work:
 
 
 def plan(
-    prompts: Sequence[Sequence[int]], keys: Sequence[str], *, n: int, first: int, new_tokens: int, max_tokens: int
+    prompts: Sequence[Sequence[int]],
+    keys: Sequence[str],
+    chosen: Sequence[int],
+    samples: range,
+    new_tokens: int,
+    max_tokens: int,
 ) -> list[list[Work]]:
-    """Batches of prompts of similar length: rows x (longest prompt + new tokens) stays within `max_tokens`.
+    """Batches of `samples` of the `chosen` prompts, those of similar length together.
 
-    The plan depends on the prompts and keys alone, not on their order. A single sample that exceeds the budget runs
-    by itself; a prompt with many samples is split.
+    In a batch rows x (longest prompt + new tokens) stays within `max_tokens`. The plan depends on the prompts and keys
+    alone, not on their order. A single sample that exceeds the budget runs by itself; a prompt with many samples is
+    split.
     """
-    order = sorted(range(len(prompts)), key=lambda index: (len(prompts[index]), tuple(prompts[index]), keys[index]))
+    order = sorted(chosen, key=lambda index: (len(prompts[index]), tuple(prompts[index]), keys[index]))
     batches: list[list[Work]] = []
     batch: list[Work] = []
     rows = 0
     for index in order:
         room = max(1, max_tokens // (len(prompts[index]) + new_tokens))
-        for start in range(first, first + n, room):
-            count = min(room, first + n - start)
+        for start in range(samples.start, samples.stop, room):
+            count = min(room, samples.stop - start)
             if batch and rows + count > room:
                 batches.append(batch)
                 batch, rows = [], 0
@@ -83,6 +89,7 @@ class Batch:
     cache: Cache
     mask_BT: Tensor
     position_B: Tensor
+    limit_B: Tensor
     alive_B: Tensor
     tokens_BT: Tensor
     logps_BT: Tensor
@@ -93,6 +100,7 @@ class Batch:
         self.keys = self.keys[live.cpu().numpy()]
         take_rows(self.cache, live)
         self.mask_BT, self.position_B, self.alive_B = self.mask_BT[live], self.position_B[live], self.alive_B[live]
+        self.limit_B = self.limit_B[live]
         self.tokens_BT, self.logps_BT = self.tokens_BT[live], self.logps_BT[live]
 
 

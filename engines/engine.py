@@ -10,6 +10,10 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 
+class EngineError(ValueError):
+    """A model, prompt or weight that cannot be used; the text says which and what to do."""
+
+
 class Message(TypedDict):
     """One chat message."""
 

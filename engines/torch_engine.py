@@ -5,9 +5,7 @@ Shape suffixes: P prompts of a batch, B rows (samples) of a batch, T positions, 
 
 from __future__ import annotations
 
-import hashlib
 import inspect
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,20 +19,14 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, Cache, PreTrainedM
 from transformers.utils import logging
 
 from engines.batches import Batch, Work, additive_mask, draw, left_padded, plan, row_keys, uniforms
-from engines.engine import Completion, Message, Prompt, SamplingParams
+from engines.engine import Completion, EngineError, Message, Prompt, SamplingParams
 from engines.kv_cache import is_plain, new_cache, take_rows
-
-SAMPLING_SCHEME = "torch-1"
-"""Part of the digest: change it when the same weights and seed would draw other samples."""
+from engines.model_digest import model_digest
 
 MIN_LIVE_SHARE = 0.75
 """Finished rows are dropped when fewer than this share still run: dropping copies the cache, running them is waste."""
 
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
-
-
-class EngineError(ValueError):
-    """A model, prompt or weight that cannot be used; the text says which and what to do."""
 
 
 class TorchEngine:
@@ -98,7 +90,7 @@ class TorchEngine:
         Where the files lay, the device and the batch budget do not enter. Computed on first use after a change.
         """
         if self._digest is None:
-            self._digest = _digest(self.model, self.tokenizer, self.end_ids)
+            self._digest = model_digest(self.model, self.tokenizer, self.end_ids)
         return self._digest
 
     def load_weights(self, weights: Iterable[tuple[str, Tensor]], version: int) -> None:
@@ -153,7 +145,8 @@ class TorchEngine:
 
         A draw is fixed by (params.seed, prompt key, sample index, position): other prompts, their order and the
         batch do not enter, up to the rounding of batched arithmetic. At temperature 0 the most likely token is taken
-        and its log-probability is the model's at temperature 1.
+        and its log-probability is the model's at temperature 1. A completion also ends (`length`) where the model's
+        context does; after a prompt that fills it nothing is sampled.
 
         The draw inverts the cumulative distribution with one uniform number a token; the Gumbel trick would need one
         for every entry of the vocabulary to be keyed in this way.
@@ -164,24 +157,33 @@ class TorchEngine:
             raise EngineError(f"{len(encoded)} prompts need as many keys, not {len(keys)}")
         if params.n < 1 or params.max_tokens < 1 or params.temperature < 0:
             raise EngineError("n and max_tokens must be 1 or more and temperature 0 or more")
-        budget = {"new_tokens": params.max_tokens, "max_tokens": self.max_batch_tokens}
-        for works in plan(encoded, keys, n=params.n, first=params.first_sample, **budget):
+        samples = range(params.first_sample, params.first_sample + params.n)
+        fits = [index for index, ids in enumerate(encoded) if self._room(ids, params) > 0]
+        for index in sorted(set(range(len(encoded))) - set(fits)):
+            full = Completion(text="", token_ids=(), logprobs=(), finish_reason="length", version=self.version)
+            yield from ((index, sample, full) for sample in samples)
+        for works in plan(encoded, keys, fits, samples, params.max_tokens, self.max_batch_tokens):
             with _evaluating(self.model):
                 finished = self._sample(works, encoded, params, row_keys(params.seed, works, keys))
             yield from finished
+
+    def _room(self, ids: Sequence[int], params: SamplingParams) -> int:
+        """New tokens that fit after a prompt in the model's context."""
+        context = getattr(self.model.config, "max_position_embeddings", None)
+        return params.max_tokens if context is None else min(params.max_tokens, context - len(ids))
 
     def _sample(
         self, works: Sequence[Work], encoded: Sequence[Sequence[int]], params: SamplingParams, keys: NDArray[np.uint64]
     ) -> list[tuple[int, int, Completion]]:
         """One batch, from prefill to its last end token."""
-        batch, logits_BV = self._prefill(works, encoded, params.max_tokens, keys)
+        batch, logits_BV = self._prefill(works, encoded, params, keys)
         end_ids = torch.tensor(sorted(self.end_ids), dtype=torch.long, device=logits_BV.device)
         finished: list[tuple[int, int, Completion]] = []
         for step in range(params.max_tokens):
             token_B, logp_B = draw(logits_BV, uniforms(batch.keys, step), params.temperature)
             batch.tokens_BT[:, step], batch.logps_BT[:, step] = token_B, logp_B
             ends_B = torch.isin(token_B, end_ids) & batch.alive_B
-            leaves_B = batch.alive_B if step + 1 == params.max_tokens else ends_B
+            leaves_B = ends_B | (batch.alive_B & (batch.limit_B == step + 1))
             finished += [
                 (*batch.names[row], self._completion(batch, row, step + 1, bool(ends_B[row])))
                 for row in leaves_B.nonzero()[:, 0].tolist()
@@ -197,7 +199,7 @@ class TorchEngine:
         return finished
 
     def _prefill(
-        self, works: Sequence[Work], encoded: Sequence[Sequence[int]], new_tokens: int, keys: NDArray[np.uint64]
+        self, works: Sequence[Work], encoded: Sequence[Sequence[int]], params: SamplingParams, keys: NDArray[np.uint64]
     ) -> tuple[Batch, Tensor]:
         """Runs every prompt once and repeats its row for each sample. Also the logits [B, V] of the first new token."""
         device = self.model.device
@@ -209,7 +211,8 @@ class TorchEngine:
         source_B = torch.repeat_interleave(torch.arange(len(works), device=device), repeats)
         if len(source_B) > len(works):
             take_rows(cache, source_B)
-        B = len(source_B)
+        limits_P = torch.tensor([self._room(encoded[work.index], params) for work in works], device=device)
+        B, new_tokens = len(source_B), int(limits_P.max())
         mask_BT = torch.cat([mask_PT[source_B], mask_PT.new_ones((B, new_tokens))], dim=1)
         batch = Batch(
             names=[(work.index, sample) for work in works for sample in range(work.first, work.first + work.count)],
@@ -217,6 +220,7 @@ class TorchEngine:
             cache=cache,
             mask_BT=additive_mask(mask_BT, self.model.dtype) if self._plain else mask_BT.long(),
             position_B=mask_PT.sum(1)[source_B],
+            limit_B=limits_P[source_B],
             alive_B=torch.ones(B, dtype=torch.bool, device=device),
             tokens_BT=torch.zeros((B, new_tokens), dtype=torch.long, device=device),
             logps_BT=torch.zeros((B, new_tokens), device=device),
@@ -272,7 +276,7 @@ class TorchEngine:
         sequences = [[*prompt, *ending] for prompt, ending in pairs]
         scores = [0.0] * len(pairs)
         names = [str(index) for index in range(len(pairs))]
-        for works in plan(sequences, names, n=1, first=0, new_tokens=0, max_tokens=self.max_batch_tokens):
+        for works in plan(sequences, names, range(len(pairs)), range(1), 0, self.max_batch_tokens):
             chosen = [work.index for work in works]
             with _evaluating(self.model):
                 sums = self._ending_logps([sequences[i] for i in chosen], [len(pairs[i][1]) for i in chosen])
@@ -325,21 +329,3 @@ def _evaluating(model: PreTrainedModel) -> Iterator[None]:
             yield
     finally:
         model.train(was_training)
-
-
-def _digest(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, end_ids: frozenset[int]) -> str:
-    state = hashlib.blake2b(digest_size=16)
-    backend = getattr(tokenizer, "backend_tokenizer", None)
-    settings = {
-        "scheme": SAMPLING_SCHEME,
-        "model": model.config.model_type,
-        "dtype": str(model.dtype),
-        "end_ids": sorted(end_ids),
-        "chat_template": tokenizer.chat_template,
-        "tokenizer": backend.to_str() if backend is not None else sorted(tokenizer.get_vocab().items()),
-    }
-    state.update(json.dumps(settings, sort_keys=True).encode())
-    for name, tensor in sorted(model.state_dict().items()):
-        state.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
-        state.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy().data)
-    return state.hexdigest()

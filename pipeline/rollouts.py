@@ -19,7 +19,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from engines.build import EngineConfig, build_engine
-from engines.engine import Completion, Message, Sampler, SamplingParams
+from engines.engine import Completion, EngineError, Message, Sampler, SamplingParams
 from pipeline.atomic import atomic_file, write_json
 from pipeline.config import RecipeError
 from pipeline.problem import Problem
@@ -145,7 +145,7 @@ def open_sampler(config: EngineConfig) -> Sampler:
     """
     try:
         return _open(config, _stamp(config.model))
-    except ValueError as error:
+    except EngineError as error:
         raise RecipeError(f"engine: {error}") from None
 
 
@@ -247,8 +247,11 @@ class Draws:
                 keys=tuple(id_ for id_, _ in names),
             )
             prompts = [self.asking.messages(by_name[name]) for name in names]
-            for place, sample, completion in self.sampler.generate(prompts, params):
-                fresh.append(self._rollout(names[place], sample, completion))
+            try:
+                drawn = list(self.sampler.generate(prompts, params))
+            except EngineError as error:
+                raise RecipeError(f"stages.{self.stage}: {error}") from None
+            fresh += [self._rollout(names[place], sample, completion) for place, sample, completion in drawn]
         return fresh
 
     def _rollout(self, name: Name, sample: int, completion: Completion) -> Rollout:

@@ -21,7 +21,7 @@ def test_plan_covers_every_sample_once_within_the_budget(
     encoded: list[list[int]], n: int, first: int, budget: int
 ) -> None:
     keys = [str(index) for index in range(len(encoded))]
-    batches = plan(encoded, keys, n=n, first=first, new_tokens=4, max_tokens=budget)
+    batches = plan(encoded, keys, range(len(encoded)), range(first, first + n), 4, budget)
     covered = [(w.index, s) for batch in batches for w in batch for s in range(w.first, w.first + w.count)]
     assert sorted(covered) == [(index, s) for index in range(len(encoded)) for s in range(first, first + n)]
     for batch in batches:
@@ -38,7 +38,7 @@ def test_plan_does_not_depend_on_the_order_of_prompts(encoded: list[list[int]], 
 
     def named(places: list[int]) -> list[list[tuple[str, int, int]]]:
         shuffled_keys = [keys[place] for place in places]
-        batches = plan([encoded[p] for p in places], shuffled_keys, n=3, first=0, new_tokens=4, max_tokens=60)
+        batches = plan([encoded[p] for p in places], shuffled_keys, range(len(places)), range(3), 4, 60)
         return [[(shuffled_keys[w.index], w.first, w.count) for w in batch] for batch in batches]
 
     assert named(order) == named(sorted(order))

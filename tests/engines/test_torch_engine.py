@@ -11,9 +11,9 @@ import pytest
 import torch
 
 from engines.build import EngineConfig, build_engine
-from engines.engine import Completion, Message, PolicyEngine, Prompt, SamplingParams, Scorer
+from engines.engine import Completion, EngineError, Message, PolicyEngine, Prompt, SamplingParams, Scorer
 from engines.kv_cache import GrowingLayer, new_cache, take_rows
-from engines.torch_engine import EngineError, TorchEngine
+from engines.torch_engine import TorchEngine
 from trainer.warmstart import build_tokenizer, new_model, save
 
 PROMPTS: list[list[int]] = [[3 + (11 * i + 5 * j) % 380 for j in range(3 + i % 5)] for i in range(11)]
@@ -137,6 +137,19 @@ def test_wrong_parameters_are_refused(engine: TorchEngine) -> None:
     for wrong in ({"n": 0}, {"max_tokens": 0}, {"temperature": -1.0}, {"keys": ("a",)}):
         with pytest.raises(EngineError):
             list(engine.generate(PROMPTS, replace(PARAMS, **wrong)))
+
+
+def test_the_context_ends_completions(any_engine: TorchEngine) -> None:
+    prompts = [[5 + i % 300 for i in range(length)] for length in (256, 250, 4, 300)]
+    params = SamplingParams(n=2, max_tokens=20, keys=("a", "b", "c", "d"))
+    drawn = sample(any_engine, prompts, params)
+    for prompt, room in ((0, 0), (1, 6), (2, 20), (3, 0)):
+        for index in range(2):
+            completion = drawn[prompt, index]
+            assert len(ids(completion)) <= room
+            assert completion.finish_reason == "stop" or len(ids(completion)) == room
+    alone = sample(any_engine, prompts[1:2], replace(params, keys=("b",)))
+    assert ids(alone[0, 0]) == ids(drawn[1, 0])
 
 
 def test_no_prompts_no_completions(engine: TorchEngine) -> None:
