@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import comb
 from pathlib import Path
@@ -104,8 +104,14 @@ class EvalResult:
             "generated_tokens": self.generated_tokens,
             "settings": {key: value for key, value in asdict(self.settings).items() if key != "verifier_workers"},
             "problems": [
-                {"id": result.id, "greedy": result.greedy, "correct": sum(result.correct), "of": len(result.correct)}
-                for result in self.problems
+                {
+                    "id": result.id,
+                    "greedy": result.greedy,
+                    "pass_at_1": rate,
+                    "correct": sum(result.correct),
+                    "of": len(result.correct),
+                }
+                for result, rate in zip(self.problems, self.pass_at_1_values(), strict=True)
             ],
         }
 
@@ -129,19 +135,19 @@ def interval(values: Sequence[float]) -> Estimate:
     return Estimate(estimate=float(data.mean()), low=float(found.low), high=float(found.high))
 
 
-def paired_difference(after: EvalResult, before: EvalResult, *, greedy: bool = False) -> Estimate:
-    """after - before in pass@1 (or greedy), problem by problem. Raises ValueError for different problems."""
-    if [result.id for result in after.problems] != [result.id for result in before.problems]:
-        raise ValueError("the two results are not about the same problems in the same order")
-    values = (
-        (after.greedy_values(), before.greedy_values())
-        if greedy
-        else (
-            after.pass_at_1_values(),
-            before.pass_at_1_values(),
-        )
-    )
-    return interval([a - b for a, b in zip(*values, strict=True)])
+def paired_difference(after: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Estimate]:
+    """after - before of two results (`EvalResult.to_json`), problem by problem: pass@1, and greedy where both have it.
+
+    Tighter than two intervals beside each other, for the same problems are hard for both models. Raises ValueError
+    when the results are about different problems.
+    """
+    if after["shards_digest"] != before["shards_digest"] or after["n"] != before["n"]:
+        raise ValueError("the two results are not about the same problems")
+    pairs = list(zip(after["problems"], before["problems"], strict=True))
+    found = {"pass_at_1": interval([one["pass_at_1"] - other["pass_at_1"] for one, other in pairs])}
+    if all(one["greedy"] is not None and other["greedy"] is not None for one, other in pairs):
+        found["greedy"] = interval([float(one["greedy"]) - float(other["greedy"]) for one, other in pairs])
+    return found
 
 
 def problems_digest(problems: Sequence[Problem]) -> str:

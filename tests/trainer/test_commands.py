@@ -69,6 +69,22 @@ def test_train_then_eval(recipe_file: Path, shards: Path, tmp_path: Path) -> Non
     changed = answer.stat().st_mtime_ns
     assert RUNNER.invoke(app(), arguments).stdout == first.stdout
     assert answer.stat().st_mtime_ns == changed
+    compared = RUNNER.invoke(app(), [*arguments, "--against", str(answer)])
+    assert "+0.000" in compared.stdout
+    fewer = [
+        "eval",
+        str(out / "final"),
+        str(shards),
+        "--quiet",
+        "--problems",
+        "2",
+        "--k-samples",
+        "0",
+        "--max-tokens",
+        "4",
+    ]
+    unequal = RUNNER.invoke(app(), [*fewer, "--against", str(answer)])
+    assert isinstance(unequal.exception, RecipeError)
     other = RUNNER.invoke(app(), [*arguments, "--seed", "1"])
     assert isinstance(other.exception, RecipeError)
     assert "seed was 0, now 1" in str(other.exception)

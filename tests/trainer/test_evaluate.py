@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -67,13 +66,15 @@ def test_paired_comparison_is_tighter_than_two_intervals() -> None:
     """The same problems are hard for both models; the difference is constant."""
     before = [[False, False], [True, False], [True, True], [False, False]] * 50
     after = [[False, True], [True, True], [True, True], [False, True]] * 50
-    difference = paired_difference(result(after), result(before))
+    found = paired_difference(result(after).to_json(), result(before).to_json())
+    difference = found["pass_at_1"]
     assert difference.estimate == pytest.approx(0.375)
     own = interval(result(after).pass_at_1_values())
     assert difference.high - difference.low < (own.high - own.low)
-    swapped = replace(result(before), problems=result(before).problems[::-1])
+    assert found["greedy"].estimate == pytest.approx(0.5)
+    other = result(before).to_json() | {"shards_digest": "e"}
     with pytest.raises(ValueError, match="same problems"):
-        paired_difference(result(after), swapped)
+        paired_difference(result(after).to_json(), other)
 
 
 def test_a_real_model(model_folder: Path, problems: list[Problem]) -> None:

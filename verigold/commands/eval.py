@@ -2,16 +2,26 @@
 
 \b
   verigold eval runs/addition/final runs/held-out --out runs/addition/eval/final.json
-  verigold eval runs/base runs/held-out --samples 8 --k-samples 16 --max-tokens 48
+  verigold eval runs/addition/final runs/held-out --max-tokens 48 --against runs/base.json
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from pipeline.atomic import write_json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from pipeline.problem import Problem
+    from trainer.evaluate import Estimate, EvalSettings
 
 
 def command(
@@ -26,36 +36,20 @@ def command(
     temperature: Annotated[float, typer.Option("--temperature", help="Of the samples.")] = 1.0,
     max_tokens: Annotated[int, typer.Option("--max-tokens", min=1, help="Budget of a response.")] = 512,
     seed: Annotated[int, typer.Option("--seed")] = 0,
+    against: Annotated[Path | None, typer.Option("--against", help="Result of another model to compare with.")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Evaluate again although --out exists.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress on stderr.")] = False,
 ) -> None:
     from pipeline.config import RecipeError
     from pipeline.progress import stderr_console
+    from pipeline.shards import read_shards
+    from trainer.evaluate import EvalSettings
 
     if temperature <= 0:
         raise RecipeError(f"--temperature {temperature}: must be above 0; greedy is always reported beside it")
-    console = stderr_console(quiet=quiet)
-    asked = {"model": str(model), "seed": seed, "temperature": temperature, "max_tokens": max_tokens}
-    if out is not None and out.exists() and not fresh:
-        _refuse_other(out, asked)
-        console.print(f"{out}: already there; --fresh evaluates again")
-        _print(json.loads(out.read_text(encoding="utf-8")))
-        return
-    from transformers.utils import logging
-
-    from engines.torch_engine import EngineError, TorchEngine
-    from pipeline.atomic import write_json
-    from pipeline.shards import read_shards
-    from trainer.evaluate import EvalSettings, evaluate
-
-    logging.disable_progress_bar()
     rows = list(read_shards(shards))[:problems]
     if not rows:
         raise RecipeError(f"{shards}: no problems in there")
-    try:
-        engine = TorchEngine.from_folder(model)
-    except EngineError as error:
-        raise RecipeError(str(error)) from None
     settings = EvalSettings(
         samples=samples,
         k_samples=k_samples,
@@ -64,29 +58,56 @@ def command(
         max_tokens=max_tokens,
         seed=seed,
     )
-    result = evaluate(
-        engine, rows, settings=settings, label=label or model.name, model_name=str(model), console=console
-    ).to_json()
-    if out is not None:
-        write_json(out, result)
-    _print(result)
+    console = stderr_console(quiet=quiet)
+    result = None if out is None or fresh else _earlier(out, model, rows, settings)
+    if result is not None:
+        console.print(f"{out}: already there; --fresh evaluates again")
+    else:
+        result = _evaluate(model, rows, settings, label or model.name, console)
+        if out is not None:
+            write_json(out, result)
+    _print(result, against)
 
 
-def _refuse_other(out: Path, asked: dict[str, Any]) -> None:
-    """The file that is there must be the answer to the same question."""
+def _evaluate(
+    model: Path, rows: Sequence[Problem], settings: EvalSettings, label: str, console: Console
+) -> dict[str, Any]:
+    from transformers.utils import logging
+
+    from engines.torch_engine import EngineError, TorchEngine
     from pipeline.config import RecipeError
+    from trainer.evaluate import evaluate
 
+    logging.disable_progress_bar()
+    try:
+        engine = TorchEngine.from_folder(model)
+    except EngineError as error:
+        raise RecipeError(str(error)) from None
+    return evaluate(engine, rows, settings=settings, label=label, model_name=str(model), console=console).to_json()
+
+
+def _earlier(out: Path, model: Path, rows: Sequence[Problem], settings: EvalSettings) -> dict[str, Any] | None:
+    """The result in the file, if there is one; it must be the answer to the same question."""
+    from pipeline.config import RecipeError
+    from trainer.evaluate import problems_digest
+
+    if not out.exists():
+        return None
+    asked = {"model": str(model), "shards_digest": problems_digest(rows), **asdict(settings)}
+    del asked["verifier_workers"]
     try:
         found = json.loads(out.read_text(encoding="utf-8"))
-        there = {"model": found["model"], **{key: found["settings"][key] for key in asked if key != "model"}}
+        there = {**found["settings"], "model": found["model"], "shards_digest": found["shards_digest"]}
     except (OSError, ValueError, KeyError, TypeError):
         raise RecipeError(f"{out}: not a result of `verigold eval`; choose another --out or use --fresh") from None
     for key, value in asked.items():
-        if there[key] != value:
-            raise RecipeError(f"{out}: {key} was {there[key]!r}, now {value!r}; choose another --out or use --fresh")
+        if there.get(key) != value:
+            was = there.get(key)
+            raise RecipeError(f"{out}: {key} was {was!r}, now {value!r}; choose another --out or use --fresh")
+    return found
 
 
-def _print(result: dict[str, Any]) -> None:
+def _print(result: dict[str, Any], against: Path | None) -> None:
     from rich.console import Console
     from rich.table import Table
 
@@ -95,4 +116,19 @@ def _print(result: dict[str, Any]) -> None:
     rows |= {f"pass@{k}": value for k, value in result["pass_at_k"].items()}
     for name, value in rows.items():
         table.add_row(name, f"{value['estimate']:.3f}", f"{value['low']:.3f} to {value['high']:.3f}")
+    for name, value in _differences(result, against).items():
+        table.add_row(f"{name} - {against}", f"{value.estimate:+.3f}", f"{value.low:+.3f} to {value.high:+.3f}")
     Console(highlight=False).print(table)
+
+
+def _differences(result: dict[str, Any], against: Path | None) -> dict[str, Estimate]:
+    """Paired differences to the other model's result, over the problems of both."""
+    if against is None:
+        return {}
+    from pipeline.config import RecipeError
+    from trainer.evaluate import paired_difference
+
+    try:
+        return paired_difference(result, json.loads(against.read_text(encoding="utf-8")))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise RecipeError(f"--against {against}: not comparable ({error}); evaluate it on the same shards") from None
