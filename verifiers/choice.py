@@ -28,7 +28,8 @@ _BEFORE = re.compile(
     r"\(?(?P<letter>[A-J])\)?\s+(?:is|seems|must be)\s+(?:the\s+)?(?:correct|right|valid|true|best|answer|only)"
 )
 _PROSE = re.compile(r"[A-Za-z]{3,} [A-Za-z]{2,}")
-_FORMULA = re.compile(r"\W*\\(?!text|math(?:rm|bf|sf)|bf\b|boxed)[A-Za-z]")
+_BRACKETED = re.compile(r"\(\s*[A-J]\s*\)|^\W*[A-J]\s*[):.]")
+_FORMULA = re.compile(r"\\(?!text|math(?:rm|bf|sf)|bf\b|boxed|left|right|quad|qquad|it\b|Large|large)[A-Za-z]")
 _NEXT = re.compile(r"\s*(?:/|,|or|and|&|、|或|和)\s*[\[(]?\s*([A-J])(?![\w'])")
 
 
@@ -52,7 +53,7 @@ def chosen(response: str) -> tuple[str, str] | None:
     tagged = extract._tagged(text)
     text = tagged if tagged is not None else text
     box = extract.boxed(text)
-    if box is not None and box.text is not None and not _FORMULA.match(box.text):
+    if box is not None and box.text is not None and not _is_formula(box.text):
         inside = textual(box.text)
         letters = _alone(inside)
         if letters is None and len(inside) <= MAX_CHOICE and _PROSE.search(inside):
@@ -82,6 +83,11 @@ _DENIED = re.compile(
 )
 MAX_CHOICE = 300
 """Characters of a text that may be nothing but a choice with its value."""
+
+
+def _is_formula(text: str) -> bool:
+    """A formula in which a letter is a variable; an option letter before a formula stands in brackets."""
+    return bool(_FORMULA.search(text)) and not _BRACKETED.search(textual(text))
 
 
 def _alone(text: str) -> str | None:

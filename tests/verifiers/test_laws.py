@@ -11,10 +11,11 @@ from verifiers.answer.read import readings
 from verifiers.answer.tree import TooComplex
 
 GOLDS = (
-    "7", "-12", "1,234", "0.5", r"\frac{3}{4}", r"2\frac{1}{3}", r"2\sqrt{3}", r"\frac{\pi}{6}", "28\\%", r"5 \text{ cm}",
-    r"\$18", "3:4", "(1, -2)", r"\{1, 2, 3\}", "[0, 1)", r"(-\infty, 2) \cup (3, \infty)", "x > 3", "2x+3y=6", "x=5",
-    r"\begin{pmatrix}1&2\\3&4\end{pmatrix}", "x^2-4", "f(x)=2x+1", "3+4i", "1011_2", r"45^\circ", "2:30 pm", "March 5, 2020",
-    "Yes", r"\infty", r"\emptyset", r"\pm 3", "B", "increasing", r"2^{100}", r"\log_2 5", r"\mathbb{R}", "Tuesday",
+    "7", "-12", "1,234", "0.5", r"\frac{3}{4}", r"2\frac{1}{3}", r"2\sqrt{3}", r"\frac{\pi}{6}", "28\\%",
+    r"5 \text{ cm}", r"\$18", "3:4", "(1, -2)", r"\{1, 2, 3\}", "[0, 1)", r"(-\infty, 2) \cup (3, \infty)", "x > 3",
+    "2x+3y=6", "x=5", r"\begin{pmatrix}1&2\\3&4\end{pmatrix}", "x^2-4", "f(x)=2x+1", "3+4i", "1011_2", r"45^\circ",
+    "2:30 pm", "March 5, 2020", "Yes", r"\infty", r"\emptyset", r"\pm 3", "B", "increasing", r"2^{100}",
+    r"\log_2 5", r"\mathbb{R}", "Tuesday",
 )  # fmt: skip
 
 numbers = st.integers(-(10**6), 10**6)
@@ -31,8 +32,9 @@ def expressions(draw: st.DrawFn, depth: int = 2) -> str:
 
 
 WRAPPERS = (
-    r"\boxed{%s}", r"$\boxed{%s}$", r"So the answer is \boxed{%s}.", r"\[\boxed{%s}\]", r"\boxed{ %s }", r"\boxed{{%s}}",
-    r"\boxed{\boxed{%s}}", "<think>a \\boxed{99}</think>\n\\boxed{%s}", r"<answer>\boxed{%s}</answer>", r"\fbox{%s}",
+    r"\boxed{%s}", r"$\boxed{%s}$", r"So the answer is \boxed{%s}.", r"\[\boxed{%s}\]", r"\boxed{ %s }",
+    r"\boxed{{%s}}", r"\boxed{\boxed{%s}}", "<think>a \\boxed{99}</think>\n\\boxed{%s}",
+    r"<answer>\boxed{%s}</answer>", r"\fbox{%s}",
 )  # fmt: skip
 
 

@@ -75,16 +75,10 @@ def test_verl_like_pool() -> None:
 
 def test_a_request_that_does_not_end_is_killed() -> None:
     tree = encoded(parse(tokenise(r"\int_0^1 \sin(x^{x^{x^x}})\,dx")))
+    other = encoded(parse(tokenise(r"\int_0^1 \cos(x^{\sin x^x})dx")))
     started = time.monotonic()
     with pytest.raises(workers.WorkerFailure) as failure:
-        for _ in range(40):
-            workers.ask(
-                {"task": "equal", "left": tree, "right": encoded(parse(tokenise(r"\int_0^1 \cos(x^{\sin x^x})dx")))}
-            )
-            break
-        else:
-            pytest.fail("no answer and no failure")
-        raise workers.WorkerFailure("cpu-limit")
+        workers.ask({"task": "equal", "left": tree, "right": other})
     assert failure.value.kind in ("cpu-limit", "wall-limit")
     assert time.monotonic() - started < 6
     assert check() == EXPECTED
@@ -152,10 +146,18 @@ def test_code_is_never_run(tmp_path: Path) -> None:
     canary = tmp_path / "canary"
     payload = f"open('{canary}','w').write('x')"
     forms = (
-        payload, f"\\boxed{{{payload}}}", f"\\boxed{{2*{payload}}}", f"\\boxed{{\\pi*{payload}}}", f"[[1,2],[3,{payload}]]",
-        f"\\boxed{{__import__('os').system('touch {canary}')}}", f"\\boxed{{x = {payload}}}", f"\\boxed{{\\text{{{payload}}}}}",
-        f"\\boxed{{(lambda: {payload})()}}", f"\\boxed{{\\int_0^1 {payload} dx}}", f"\\boxed{{f({payload})}}",
-    )  # fmt: skip
+        payload,
+        f"\\boxed{{{payload}}}",
+        f"\\boxed{{2*{payload}}}",
+        f"\\boxed{{\\pi*{payload}}}",
+        f"[[1,2],[3,{payload}]]",
+        f"\\boxed{{__import__('os').system('touch {canary}')}}",
+        f"\\boxed{{x = {payload}}}",
+        f"\\boxed{{\\text{{{payload}}}}}",
+        f"\\boxed{{(lambda: {payload})()}}",
+        f"\\boxed{{\\int_0^1 {payload} dx}}",
+        f"\\boxed{{f({payload})}}",
+    )
     for form in forms:
         for gold in ("7", form, r"\pi", "[[1,2],[3,4]]", "x=1"):
             verify_math(form, gold)

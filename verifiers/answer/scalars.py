@@ -163,7 +163,8 @@ def _with_marks(node: Node, unit: Unit | None, digits: int) -> Scalar:
     for op, mark in (("percent", PERCENT), ("degree", DEGREE)):
         if inner.op == op:
             value = inner.args[0]
-            return Scalar(Node("neg", (value,)) if sign else value, unit or mark, digits)
+            kept = mark if unit is None or unit.counted else unit
+            return Scalar(Node("neg", (value,)) if sign else value, kept, digits)
     return Scalar(node, unit, digits)
 
 

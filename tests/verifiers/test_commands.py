@@ -1,0 +1,103 @@
+"""`verigold verify` and `verigold audit` as a user meets them."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def verigold(*arguments: str) -> subprocess.CompletedProcess[str]:
+    script = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from verigold.cli import main; main()"
+    return subprocess.run(
+        [sys.executable, "-c", script, *arguments], capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def rows(path: Path, *lines: object) -> str:
+    path.write_text(
+        "".join(line if isinstance(line, str) else json.dumps(line) + "\n" for line in lines), encoding="utf-8"
+    )
+    return str(path)
+
+
+GOOD = {"ground_truth": "7", "response": r"\boxed{7}", "correct": True, "category": "a", "id": "r1"}
+BAD = {"ground_truth": "7", "response": r"\boxed{8}", "correct": False, "category": "b", "id": "r2"}
+
+
+def test_one_pair() -> None:
+    right = verigold(
+        "verify", "--ground-truth", r"\frac{1}{2}", "--response", r"So the answer is \boxed{0.5}.", "--json"
+    )
+    assert right.returncode == 0
+    assert json.loads(right.stdout)["status"] == "correct"
+    wrong = verigold("verify", "--ground-truth", r"\frac{1}{2}", "--response", r"\boxed{0.6}", "--json")
+    assert wrong.returncode == 1
+    assert json.loads(wrong.stdout)["status"] == "incorrect"
+
+
+def test_a_file(tmp_path: Path) -> None:
+    alias = {"ground_truth": ["one", "two"], "response": r"\boxed{2}", "correct": True}
+    missed = {
+        "ground_truth": "7",
+        "response": "no idea",
+        "correct": True,
+        "verifier": "math",
+        "verifier_options": {"rel_tol": 0.1},
+    }
+    path = rows(tmp_path / "cases.jsonl", GOOD, BAD, alias, missed)
+    done = verigold("verify", path, "--json")
+    summary = json.loads(done.stdout)
+    assert done.returncode == 0
+    assert set(summary) == {"n", "accuracy", "fnr", "fpr", "undecided", "by_category", "per_cpu_second"}
+    assert (summary["n"], summary["accuracy"], summary["fpr"]) == (4, 0.75, 0.0)
+    assert summary["fnr"] == pytest.approx(1 / 3)
+    assert summary["by_category"]["b"]["n"] == 1
+    assert verigold("verify", path, "--max-fnr", "0.1").returncode == 1
+    assert verigold("verify", path, "--max-fnr", "0.5", "--max-fpr", "0").returncode == 0
+
+
+def test_an_audit(tmp_path: Path) -> None:
+    path = rows(tmp_path / "cases.jsonl", GOOD, BAD)
+    done = verigold("audit", path, "--out", str(tmp_path / "out"), "--quiet")
+    assert done.returncode == 0, done.stderr
+    audit = json.loads((tmp_path / "out" / "audit.json").read_text(encoding="utf-8"))
+    assert audit["confusion"]["labelled_correct"] == {"accepted": 1, "rejected": 0, "undecided": 0}
+    assert audit["fnr"]["n"] == 1
+    assert "<html" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+
+
+MISTAKES: list[tuple[object, str]] = [
+    ("{", "line 1: not JSON"), ({"response": "7"}, "line 1: field 'ground_truth' is missing"),
+    ({"ground_truth": "7"}, "'response' is missing"), ({**GOOD, "response": 7}, "'response' must be str"),
+    ({**GOOD, "verifier": "maths"}, "unknown verifier 'maths'"),
+    ({**GOOD, "verifier_options": {"tol": 1}}, "no option 'tol'"),
+    ({**GOOD, "ground_truth": [7]}, "'ground_truth' must be"), ("[1]\n", "expected a JSON object"), ("", "no rows"),
+    ({**GOOD, "correct": "yes"}, "'correct' must be bool"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "message"), MISTAKES)
+def test_bad_input_is_one_message(tmp_path: Path, line: object, message: str) -> None:
+    from verifiers.audit import RowError, read_rows
+
+    path = rows(tmp_path / "cases.jsonl", line)
+    with pytest.raises(RowError) as error:
+        read_rows(Path(path))
+    assert message in str(error.value)
+    assert "cases.jsonl" in str(error.value)
+
+
+def test_bad_input_exits_2(tmp_path: Path) -> None:
+    missing = verigold("verify", str(tmp_path / "absent.jsonl"))
+    assert missing.returncode == 2
+    assert "absent.jsonl" in missing.stderr
+    assert "Traceback" not in missing.stderr
+    (tmp_path / "latin.jsonl").write_bytes(b'{"response": "\xff"}\n')
+    assert verigold("audit", str(tmp_path / "latin.jsonl"), "--out", str(tmp_path / "o")).returncode == 2
+    assert verigold("verify", "--ground-truth", "7").returncode == 2
+    assert verigold("verify", "--ground-truth", "7", "--response", "7", "--options", "{").returncode == 2
+    assert verigold("verify", "--ground-truth", "7", "--response", "7", "--verifier", "x").returncode == 2
