@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rich.console import Console
-from transformers import PreTrainedTokenizerBase
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from pipeline.config import RecipeError
 from pipeline.problem import Problem
@@ -15,6 +15,8 @@ from trainer.config import Sampling, Template
 from trainer.prompts import Task
 from trainer.template import check_tokenizer, encode
 from verifiers import verify_many
+from verifiers.audit import RowError, check_options
+from verifiers.reward import parse_options
 from verifiers.verdict import Status
 
 KNOWN_WRONG = "\\boxed{-987654321}"
@@ -50,13 +52,37 @@ def make_tasks(
     return short
 
 
+def check_room(model: PreTrainedModel, tasks: Sequence[Task], sampling: Sampling) -> None:
+    """Prompt and response together must fit into the positions the model has. Raises RecipeError."""
+    positions = getattr(model.config, "max_position_embeddings", None)
+    longest = max(len(task.prompt_ids) for task in tasks) + sampling.max_tokens
+    if isinstance(positions, int) and longest > positions:
+        raise RecipeError(
+            f"sampling.max_tokens: the longest prompt and {sampling.max_tokens} tokens need {longest} positions, the "
+            f"model has {positions}; lower sampling.max_tokens or sampling.max_prompt_tokens"
+        )
+
+
+def _check_options_of(problem: Problem) -> None:
+    where = f"shards: row {problem.id}"
+    try:
+        options = parse_options(problem.verifier_options)
+        check_options(problem.verifier, {key: options[key] for key in options if key != "aliases"}, where)
+    except RowError as error:
+        raise RecipeError(str(error)) from None
+    except ValueError as error:
+        raise RecipeError(f"{where}: verifier_options: {error}; curate again") from None
+
+
 def check_verifiers(tasks: Sequence[Task], workers: int | None) -> None:
     """For each data source the verifier must accept a known-right and not accept a known-wrong answer.
 
     A few golds a source are tried: one odd gold is the curation's business, a source without a good one is ours.
+    Raises RecipeError, also for a row that names an unknown verifier or option.
     """
     by_source: dict[str, list[Problem]] = {}
     for task in tasks:
+        _check_options_of(task.problem)
         by_source.setdefault(task.problem.data_source, []).append(task.problem)
     for source, problems in sorted(by_source.items()):
         probes = problems[:PROBES_PER_SOURCE]

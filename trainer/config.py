@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pipeline.config import STRICT, Layer, RecipeError, build, parse_override, read_toml
-from trainer.objective import Objective, check_options
+from trainer.objective import Objective
+from trainer.refusals import check
 
 Option = bool | int | float | str | None
 
@@ -264,78 +265,3 @@ def objective(config: TrainConfig) -> Objective:
         high_entropy_share=config.high_entropy_share,
         drop_zero_variance=config.drop_zero_variance,
     )
-
-
-def check(config: TrainConfig) -> None:
-    """What the types cannot say. Raises RecipeError with every problem found."""
-    problems = [*_names(config), *_sampling(config), *_counts(config)]
-    if problems:
-        raise RecipeError("\n".join(problems))
-
-
-def _names(config: TrainConfig) -> list[str]:
-    from trainer.advantages import ADVANTAGES
-    from trainer.corrections import CORRECTIONS
-    from trainer.losses import LOSSES
-    from trainer.losses.reduce import AGGREGATIONS
-
-    problems = []
-    choices: list[tuple[str, Choice | None, dict[str, Any], int]] = [
-        ("advantage", config.advantage, {name: item.estimate for name, item in ADVANTAGES.items()}, 1),
-        ("loss", config.loss, {name: item.matrix for name, item in LOSSES.items()}, 1),
-        ("correction", config.correction, dict(CORRECTIONS), 3),
-    ]
-    for key, choice, known, positional in choices:
-        if choice is None:
-            continue
-        if choice.name not in known:
-            problems.append(f"{key}.name: unknown '{choice.name}'; known: {', '.join(sorted(known))}")
-        elif (wrong := check_options(known[choice.name], choice.options, positional)) is not None:
-            problems.append(f"{key}.options: {choice.name}: {wrong}")
-    if config.reduction.name not in AGGREGATIONS:
-        known_names = ", ".join(sorted(AGGREGATIONS))
-        problems.append(f"reduction.name: unknown '{config.reduction.name}'; known: {known_names}")
-    if config.advantage.name in ADVANTAGES and ADVANTAGES[config.advantage.name].group and config.sampling.samples < 2:
-        problems.append(f"sampling.samples: advantage '{config.advantage.name}' needs at least 2 responses a prompt")
-    if config.loss.name == "luffy":
-        problems.append("loss.name: luffy needs demonstrations in the groups, which this trainer does not load")
-    return problems
-
-
-def _sampling(config: TrainConfig) -> list[str]:
-    sampling, problems = config.sampling, []
-    if sampling.temperature <= 0:
-        problems.append("sampling.temperature: must be above 0; greedy samples have no importance ratio")
-    for key, off in (("top_p", 1.0), ("top_k", -1), ("min_p", 0.0)):
-        if getattr(sampling, key) != off:
-            problems.append(
-                f"sampling.{key}: truncated sampling biases the ratio by the mass it keeps; set it to {off}"
-            )
-    if config.filter.keep == "informative" and sampling.samples < 2:
-        problems.append("sampling.samples: a group of one never varies; raise it or set filter.keep = 'all'")
-    return problems
-
-
-def _counts(config: TrainConfig) -> list[str]:
-    positive = {
-        "steps": config.steps,
-        "sampling.prompts": config.sampling.prompts,
-        "sampling.samples": config.sampling.samples,
-        "sampling.max_tokens": config.sampling.max_tokens,
-        "filter.max_gen_batches": config.filter.max_gen_batches,
-        "filter.max_empty_steps": config.filter.max_empty_steps,
-        "optimiser.minibatches": config.optimiser.minibatches,
-        "optimiser.microbatch_tokens": config.optimiser.microbatch_tokens,
-        "checkpoints.every": config.checkpoints.every,
-        "checkpoints.keep": config.checkpoints.keep,
-    }
-    problems = [f"{key}: must be 1 or more (got {value})" for key, value in positive.items() if value < 1]
-    if config.optimiser.lr <= 0:
-        problems.append(f"optimiser.lr: must be above 0 (got {config.optimiser.lr})")
-    if config.reward.overlong_cache >= config.sampling.max_tokens:
-        problems.append("reward.overlong_cache: must be smaller than sampling.max_tokens")
-    if config.reward.correct <= config.reward.wrong:
-        problems.append("reward.correct: must be above reward.wrong")
-    if config.evaluation.every > 0 and config.evaluation.shards is None:
-        problems.append("evaluation.shards: needed when evaluation.every is set")
-    return problems

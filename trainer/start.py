@@ -13,12 +13,13 @@ from pipeline.problem import Problem
 from pipeline.shards import read_shards
 from trainer import checkpoint
 from trainer.checkpoint import RunFolder, State
-from trainer.checks import check_verifiers, make_tasks
+from trainer.checks import check_room, check_verifiers, make_tasks
 from trainer.config import TrainConfig, objective
 from trainer.evaluate import problems_digest
 from trainer.groups import GroupSource, RandomScorer, Scorer, VerifierScorer
 from trainer.policy import Policy, load_model
 from trainer.prompts import PromptStream, Task
+from trainer.refusals import notes
 from trainer.tracking import Fenced, MetricsLog, open_trackers
 from trainer.update import Updater
 
@@ -48,6 +49,7 @@ def start(config: TrainConfig, folder: RunFolder, console: Console, scorer: Scor
     problems = list(read_shards(config.shards))
     model, tokenizer = load_model(config.model)
     tasks = make_tasks(problems, config.template, config.sampling, tokenizer, end_token_ids(model, tokenizer), console)
+    check_room(model, tasks, config.sampling)
     if scorer is None:
         check_verifiers(tasks, config.reward.verifier_workers)
         scorer = _own_scorer(config)
@@ -67,6 +69,8 @@ def start(config: TrainConfig, folder: RunFolder, console: Console, scorer: Scor
     engine.load_weights(model.named_parameters(), state.version)
     where = f"from step {state.step}" if state.step else f"{len(tasks):,} prompts"
     console.print(f"train {config.algorithm or config.loss.name}: {where}, {torch.get_num_threads()} threads")
+    for note in notes(config):
+        console.print(f"note: {note}")
     return Run(
         config=config,
         folder=folder,

@@ -89,6 +89,28 @@ def test_a_source_whose_golds_are_not_accepted_is_refused(problems: list[Problem
         check_verifiers([*good, *bad], 1)
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"verifier": "oracle"}, "unknown verifier 'oracle'"),
+        ({"verifier_options": '{"wisdom": 1}'}, "no option 'wisdom'"),
+        ({"verifier_options": "{"}, "verifier_options"),
+        ({"verifier_options": "[]"}, "verifier_options"),
+    ],
+)
+def test_a_row_with_an_unknown_verifier_or_option_is_named(
+    change: dict[str, str], message: str, problems: list[Problem]
+) -> None:
+    with pytest.raises(RecipeError, match=message) as caught:
+        check_verifiers([Task(problem=replace(problems[0], **change), prompt_ids=(1,))], 1)
+    assert problems[0].id in str(caught.value)
+
+
+def test_responses_must_fit_into_the_model(recipe: Recipe, quiet: Console, tmp_path: Path) -> None:
+    with pytest.raises(RecipeError, match="the model has 256"):
+        train(recipe(sampling={"max_tokens": 250}), tmp_path / "run", console=quiet)
+
+
 def test_missing_inputs_are_named(recipe: Recipe, quiet: Console, tmp_path: Path, problems: list[Problem]) -> None:
     with pytest.raises(RecipeError, match=r"config\.json is missing"):
         train(recipe(model=str(tmp_path / "nothing")), tmp_path / "a", console=quiet)

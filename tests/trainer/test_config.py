@@ -12,6 +12,7 @@ import pytest
 
 from pipeline.config import STRICT, RecipeError, dump
 from trainer.config import TrainConfig, algorithms_file, load_recipe, objective
+from trainer.refusals import notes
 
 Recipe = Callable[..., TrainConfig]
 PRESETS = tomllib.loads(algorithms_file().read_text(encoding="utf-8"))
@@ -75,6 +76,13 @@ def test_refused(changes: dict[str, Any], message: str, recipe: Recipe) -> None:
     with pytest.raises(RecipeError) as caught:
         recipe(**changes)
     assert message in str(caught.value)
+
+
+def test_choices_that_evidence_speaks_against_are_told(recipe: Recipe) -> None:
+    assert notes(recipe(algorithm="dr_grpo")) == []
+    assert len(notes(recipe(algorithm="grpo"))) == 2
+    assert "k1" in notes(recipe(algorithm="dr_grpo", kl={"name": "k1", "coef": 0.1}))[0]
+    assert "minibatches" in notes(recipe(algorithm="rloo"))[0]
 
 
 def sections(schema: Any) -> list[Any]:
