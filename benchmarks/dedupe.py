@@ -14,6 +14,7 @@ import importlib.util
 import json
 import re
 import string
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -21,6 +22,8 @@ from typing import Any
 
 from rensa.rensa import RMinHash
 from rich.console import Console
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # not benchmarks/: a file there is named like a package
 
 from pipeline.problem import Problem, problem_id
 from pipeline.stage import Context

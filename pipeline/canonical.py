@@ -10,9 +10,9 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from pipeline.lexicon import (
     COMMANDS,
@@ -122,6 +122,15 @@ class Canonical:
         return tuple(token for token in self.tokens if token[0].isdigit())
 
     @cached_property
+    def distinct_numbers(self) -> frozenset[str]:
+        """Its different numbers, ones aside (`one of`, `x^1`)."""
+        return frozenset(self.numbers) - {"1"}
+
+    @cached_property
+    def cjk(self) -> bool:
+        return any("\u3400" <= token[0] <= "\u9fff" for token in self.tokens)
+
+    @cached_property
     def content(self) -> frozenset[str]:
         return frozenset(stem(token) for token in self.tokens if is_content(token))
 
@@ -171,7 +180,7 @@ def split_options(text: str) -> tuple[str, list[str]]:
 def _tokens(text: str) -> list[str]:
     prepared = _prepare(text)
     flat = [token for piece, in_math in _spans(prepared) for token in _split(piece, in_math)]
-    return list(_words(_structure(flat)))
+    return _words(_structure(flat))
 
 
 def _prepare(text: str) -> str:
@@ -348,67 +357,61 @@ def _matching(tokens: list[str]) -> int:
     return -1
 
 
-def _words(tokens: Iterable[str]) -> Iterator[str]:
-    listed = list(tokens)
-    for place, token in enumerate(listed):
-        following = listed[place + 1] if place + 1 < len(listed) else ""
-        money = token in ("dollar", "dollars") and place > 0 and listed[place - 1][0].isdigit()
-        if not money:
-            yield from _word(token, following)
+def _words(tokens: Sequence[str]) -> list[str]:
+    out: list[str] = []
+    for place, token in enumerate(tokens):
+        if token in ("a", "A", "I") and _is_article(tokens[place + 1] if place + 1 < len(tokens) else ""):
+            continue
+        if token in ("dollar", "dollars") and place > 0 and tokens[place - 1][0].isdigit():
+            continue
+        out += _word(token)
+    return out
 
 
-def _word(token: str, following: str) -> Iterator[str]:
-    if token[0] == _MASK_START:
-        yield token[1:-1]
-    elif token[0].isdigit() or (token[0] == "." and len(token) > 1 and token[1].isdigit()):
-        yield plain_number(token)
-    elif token[0] == "\\" and len(token) > 1:
-        yield from _command(token[1:])
-    elif token in _PUNCTUATION:
-        return
-    elif token == "%":
-        yield "percent"
-    elif token[0].isalpha():
-        yield from _spelled(token, following)
-    else:
-        yield token
+def _is_article(following: str) -> bool:
+    """Whether a lone `a` or `I` before this token is a word and no variable."""
+    return (len(following) > 1 and following.isalpha()) or following[:1].isdigit()
 
 
-def _command(name: str) -> Iterator[str]:
+@lru_cache(maxsize=1 << 16)
+def _word(token: str) -> tuple[str, ...]:
+    """The canonical tokens of one raw token; few words make most of all texts."""
+    first = token[0]
+    if first == _MASK_START:
+        return (token[1:-1],)
+    if first.isdigit() or (first == "." and len(token) > 1 and token[1].isdigit()):
+        return (plain_number(token),)
+    if first == "\\" and len(token) > 1:
+        return _command(token[1:])
+    if token in _PUNCTUATION:
+        return ()
+    if token == "%":
+        return ("percent",)
+    return tuple(_spelled(token)) if first.isalpha() else (token,)
+
+
+def _command(name: str) -> tuple[str, ...]:
     if not name[0].isalpha():
-        if name in "{}|":
-            yield {"{": "{", "}": "}", "|": "||"}[name]
-        return
+        return ("||" if name == "|" else name,) if name in "{}|" else ()
     token = COMMANDS.get(name, name)
-    if token in STYLE:
-        return
-    yield token
+    return () if token in STYLE else (token,)
 
 
-def _spelled(word: str, following: str) -> Iterator[str]:
+def _spelled(word: str) -> Iterator[str]:
     if len(word) == 1:
-        article = word in "aAI" and ((len(following) > 1 and following.isalpha()) or following[:1].isdigit())
-        if not article:
-            yield word
+        yield word
         return
     lower = word.lower()
     if word.isupper() and lower not in HARD and lower not in STOP and lower not in NUMBER_WORDS:
         yield word
         return
-    for piece in re.split(r"[-]", lower) if lower not in HARD else (lower,):
+    for piece in lower.split("-") if lower not in HARD else (lower,):
         base = piece.removesuffix("'s").removesuffix("'")
         if base in NUMBER_WORDS:
-            yield from _number_word(NUMBER_WORDS[base])
+            top, _, bottom = NUMBER_WORDS[base].partition("/")
+            yield from filter(None, (top, "/" if bottom else "", bottom))
         elif base:
             yield HARD.get(base, base)
-
-
-def _number_word(value: str) -> Iterator[str]:
-    top, slash, bottom = value.partition("/")
-    if top:
-        yield top
-    if slash:
-        yield from ("/", bottom)
 
 
 def plain_number(text: str) -> str:
@@ -419,6 +422,7 @@ def plain_number(text: str) -> str:
     return f"{whole}.{decimals}" if decimals else whole
 
 
+@lru_cache(maxsize=1 << 16)
 def is_hard(token: str) -> bool:
     """Whether the token decides what is asked. Brackets do not: they are compared apart."""
     first = token[0]
@@ -437,10 +441,12 @@ HARD_TOKENS = (
 )
 
 
+@lru_cache(maxsize=1 << 16)
 def is_content(token: str) -> bool:
     return token[0].isalpha() and len(token) > 1 and token not in STOP and not token.startswith("fig")
 
 
+@lru_cache(maxsize=1 << 16)
 def stem(word: str) -> str:
     """A word without its commonest endings; crude on purpose, for sharing content words only."""
     if word.isupper():

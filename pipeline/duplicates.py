@@ -142,7 +142,7 @@ class Pair:
     @cached_property
     def number_sets(self) -> tuple[int, int, int]:
         """How many different numbers, ones aside, both sides have, only the first, only the second."""
-        first, second = ({t for t in form.numbers if t != "1"} for form in (self.a, self.b))
+        first, second = self.a.distinct_numbers, self.b.distinct_numbers
         return len(first & second), len(first - second), len(second - first)
 
     @cached_property
@@ -211,11 +211,13 @@ def options_agree(a: Canonical, b: Canonical) -> bool:
 
 def plausible(pair: Pair) -> bool:
     """Whether an answer could make the two one problem: a cheap test before answers are compared."""
+    if pair.similarity < COPY:
+        return (_reworded(pair) or _translated(pair)) and pair.figures_agree
     if not pair.figures_agree and not _same_but_figure(pair):
         return False
-    if pair.hard_equal and pair.similarity >= COPY:
+    if pair.hard_equal or pair.similarity >= NEAR_COPY:
         return True
-    return pair.similarity >= NEAR_COPY or _reworded(pair) or _extended(pair) or _translated(pair) or _renamed(pair)
+    return _reworded(pair) or _extended(pair) or _translated(pair) or _renamed(pair)
 
 
 def _same_but_figure(pair: Pair) -> bool:
@@ -226,11 +228,11 @@ def _same_but_figure(pair: Pair) -> bool:
 
 def _reworded(pair: Pair) -> bool:
     """Other words around the same numbers and formulas. With equal answers this is one problem."""
-    if len(pair.a.content & pair.b.content) < MIN_SHARED:
-        return False
     shared, only_a, only_b = pair.number_sets
     least = REWORDED.get((min(shared, MANY_NUMBERS), only_a + only_b))
     if least is None or (only_a and only_b and pair.similarity >= EXCHANGED):
+        return False
+    if pair.similarity < least - 1 or len(pair.a.content & pair.b.content) < MIN_SHARED:
         return False
     return pair.similarity + pair.same_words >= least and pair.symbols_agree
 
@@ -245,16 +247,12 @@ def _extended(pair: Pair) -> bool:
 
 def _translated(pair: Pair) -> bool:
     """The same numbers and formulas in another script."""
-    if pair.number_gap > 1 or cjk(pair.a) == cjk(pair.b):
+    if pair.a.cjk == pair.b.cjk or pair.number_gap > 1:
         return False
     first, second = symbols(pair.a), symbols(pair.b)
     shared = sum((first & second).values())
     enough = shared + len(pair.a.numbers) >= MIN_SHARED_SIGNS
     return enough and shared >= COPY * max(sum(first.values()), sum(second.values()))
-
-
-def cjk(form: Canonical) -> bool:
-    return any("\u3400" <= token[0] <= "\u9fff" for token in form.tokens)
 
 
 def judge(pair: Pair, relation: Relation) -> Match | None:
@@ -391,8 +389,13 @@ def plain_answer(text: str) -> str:
     return text.rstrip(".").lower() if text.isalpha() else text.rstrip(".")
 
 
+_FORMULA = re.compile(r"[\\^_=+*/<>{}|]")
+
+
 def texts_agree(first: str, second: str) -> bool:
-    """Two answers in words that say the same: nearly the same words, the same numbers and negations."""
+    """Two answers in prose that say the same: nearly the same words, the same numbers and negations."""
+    if _FORMULA.search(first) or _FORMULA.search(second):
+        return False
     one, other = (re.findall(r"\d+|[^\W\d_]+", text.casefold()) for text in (first, second))
     if min(len(one), len(other)) < MIN_WORDS:
         return one == other and bool(one)

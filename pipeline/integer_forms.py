@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pipeline.canonical import canonical
 from verifiers.exact import exact_number
 
 MAX_BITS = 64
@@ -33,6 +32,9 @@ _UNIT = re.compile(
 )
 _BASE = re.compile(r"_\s*\{?\s*\d+\s*\}?\s*\Z|_\s*\{?\\text")
 _INTERVAL = re.compile(r"\binterval|\bdomain\b|\brange of\b|\binequalit|\bsolution set\b", re.IGNORECASE)
+_LETTER = re.compile(
+    r"(?<![A-Za-z\\])[A-Za-z](?![A-Za-z])|(?<=\d)[a-z](?![a-z]{2})|(?<![A-Za-z\\])[a-z](?=[a-z](?![a-z]))"
+)
 _TUPLE = re.compile(r"\A\s*(?:\\left)?\s*\((.+?)(?:\\right)?\s*\)\s*\Z", re.DOTALL)
 _LIST = re.compile(r"\A(?:\\\{|\{)?\s*(-?\d+(?:\s*,\s*(?:\\ )?-?\d+)+)\s*(?:\\\}|\})?\Z")
 _PAIRS = (("m", "n"), ("p", "q"), ("u", "v"), ("s", "t"), ("g", "h"))
@@ -125,7 +127,7 @@ def _with_unit(plan: Form, gold: str, name: str | None, sentence: str) -> Form:
 
 def _free_letters(question: str) -> tuple[tuple[str, ...], ...]:
     """For one, two, three and four parameters: names that the question does not use itself."""
-    used = {token for token in canonical(question).tokens if len(token) == 1}
+    used = set(_LETTER.findall(question))
     return tuple(
         next((names for names in options if not used & set(names)), ())
         for options in (_SINGLES, _PAIRS, _TRIPLES, _QUADS)

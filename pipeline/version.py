@@ -8,8 +8,9 @@ import importlib.metadata
 import importlib.util
 import json
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -58,16 +59,16 @@ def by_content(value: Any) -> Any:
 
 def code_version(modules: Iterable[str]) -> str:
     """32 hex digits over the sources of `modules`, of what they import from the rooms, and over library versions."""
-    found: dict[str, Path] = {}
+    found: dict[str, bytes] = {}
     waiting = list(modules)
     while waiting:
         name = waiting.pop()
         path = _source_path(name)
         if path is None or name in found:
             continue
-        found[name] = path
-        waiting.extend(imported for imported in _imports(path) if imported.split(".")[0] in ROOMS)
-    sources = {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in sorted(found.items())}
+        found[name] = path.read_bytes()
+        waiting.extend(_imports(found[name]))
+    sources = {name: hashlib.sha256(source).hexdigest() for name, source in sorted(found.items())}
     return digest_of([sources, library_versions(), unicodedata.unidata_version])
 
 
@@ -85,10 +86,13 @@ def _source_path(module: str) -> Path | None:
     return Path(spec.origin) if spec is not None and spec.origin is not None else None
 
 
-def _imports(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+@lru_cache(maxsize=1024)
+def _imports(source: bytes) -> tuple[str, ...]:
+    """Names of the modules that a source may import."""
+    found: list[str] = []
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module is not None:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            found += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return tuple(name for name in found if name.split(".")[0] in ROOMS)
