@@ -1,7 +1,7 @@
 """How well the algorithms learn the embedded task at equal generated tokens.
 
-    python benchmarks/learning.py --json
-    python benchmarks/learning.py --algorithms dapo control --seeds 3 --tokens 90000
+    python -m benchmarks.learning --json
+    python -m benchmarks.learning --algorithms dapo control --seeds 3 --tokens 90000
 
 Every run starts from the same base model and draws from the same pool; the held-out problems share no question with
 either. Finished runs are kept under --out and not repeated. Prints a table, or JSON with --json.

@@ -80,8 +80,8 @@ class PromptRules:
 
     skip: `greso` leaves out prompts whose last visits were constant, from the second epoch on, with a probability that
     adapts (arXiv 2506.02177).  drop_above: pass rate of a visit after which a prompt never comes back (ScaleRL,
-    2510.13786: 0.9).  prior: until the first visit of a prompt the pass rate in its shard row decides: it is left out
-    with the probability that a group would be constant.
+    2510.13786: 0.9).  prior: a prompt is left out with the probability that its group would be constant, by the pass
+    rate in its shard row and the visits since.
     """
 
     __pydantic_config__ = STRICT

@@ -71,7 +71,7 @@ def mastered(history: Mapping[str, Sequence[float]], threshold: float = 0.9) -> 
     return sorted(key for key, rates in history.items() if any(rate >= threshold for rate in rates))
 
 
-def informative_chance(correct: int, attempts: int, samples: int) -> float:
+def informative_chance(correct: float, attempts: float, samples: int) -> float:
     """Chance that `samples` new responses are neither all right nor all wrong, after `correct` of `attempts` were
     right: the pass rate r has a Beta(correct + 1/2, wrong + 1/2) distribution, and 1 - E[r^G] - E[(1-r)^G] is left."""
     right, wrong = correct + 0.5, attempts - correct + 0.5

@@ -14,6 +14,9 @@ from trainer.curriculum import GRESO_EASY_TARGET, greso_explore, greso_skip, inf
 PRIOR_FLOOR = 0.05
 """Least chance of being drawn that a measured pass rate leaves: the model changes."""
 
+MEMORY = 0.5
+"""What an older visit weighs against the next one, for the same reason."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
@@ -61,6 +64,7 @@ class PromptStream:
         self.epoch = 0
         self.place = 0
         self.streaks: dict[str, int] = {}  # consecutive visits all right (positive) or all wrong (negative)
+        self.seen: dict[str, tuple[float, float]] = {}  # (right, attempts), older visits count less; with a prior
         self.dropped: set[str] = set()
         self.explore_easy = 0.5
         self.explore_hard = 0.5
@@ -99,19 +103,22 @@ class PromptStream:
         return self._uniform("skip", self.epoch, problem_id) / 2**64 < self._skip_probability(problem_id)
 
     def _skip_probability(self, problem_id: str) -> float:
-        streak = self.streaks.get(problem_id)
-        if streak is None and self.rules.prior:
-            return 1.0 - max(PRIOR_FLOOR, self._prior(self.tasks[problem_id].problem))
-        if streak is None or self.rules.skip == "none" or self.epoch == 0:
-            return 0.0
-        return greso_skip(abs(streak), self.explore_easy if streak > 0 else self.explore_hard)
+        keep = 1.0
+        if self.rules.prior:
+            keep *= max(PRIOR_FLOOR, self._chance(problem_id))
+        streak = self.streaks.get(problem_id, 0)
+        if self.rules.skip == "greso" and self.epoch > 0:
+            keep *= 1.0 - greso_skip(abs(streak), self.explore_easy if streak > 0 else self.explore_hard)
+        return 1.0 - keep
 
-    def _prior(self, problem: Problem) -> float:
-        """Chance that a group varies, by the pass rate that curation measured last; 1 where there is none."""
-        if not problem.difficulty:
-            return 1.0
-        measured = problem.difficulty[-1]
-        return informative_chance(measured.correct, measured.attempts, self.samples)
+    def _chance(self, problem_id: str) -> float:
+        """That a group varies: by the pass rate that curation measured last and the visits since; 1 without any."""
+        right, attempts = self.seen.get(problem_id) or self._measured(problem_id)
+        return informative_chance(right, attempts, self.samples) if attempts > 0 else 1.0
+
+    def _measured(self, problem_id: str) -> tuple[float, float]:
+        difficulty = self.tasks[problem_id].problem.difficulty
+        return (difficulty[-1].correct, difficulty[-1].attempts) if difficulty else (0.0, 0.0)
 
     def observe(self, groups: Sequence[Visited]) -> None:
         """What a generation round showed of its prompts."""
@@ -121,6 +128,10 @@ class PromptStream:
             kind = _kind(group.scores)
             before = self.streaks.get(group.problem_id, 0)
             self.streaks[group.problem_id] = before + kind if before * kind >= 0 and kind else kind
+            if self.rules.prior:
+                right, attempts = self.seen.get(group.problem_id) or self._measured(group.problem_id)
+                now = (sum(group.scores), len(group.scores))
+                self.seen[group.problem_id] = (MEMORY * right + now[0], MEMORY * attempts + now[1])
             mean = sum(group.scores) / len(group.scores)
             if self.rules.drop_above is not None and mean >= self.rules.drop_above:
                 self.dropped.add(group.problem_id)
@@ -138,6 +149,7 @@ class PromptStream:
             "epoch": self.epoch,
             "place": self.place,
             "streaks": dict(sorted(self.streaks.items())),
+            "seen": {key: list(value) for key, value in sorted(self.seen.items())},
             "dropped": sorted(self.dropped),
             "explore_easy": self.explore_easy,
             "explore_hard": self.explore_hard,
@@ -147,6 +159,7 @@ class PromptStream:
     def restore(self, state: Mapping[str, Any]) -> None:
         self.epoch, self.place, self.skipped = state["epoch"], state["place"], state["skipped"]
         self.streaks, self.dropped = dict(state["streaks"]), set(state["dropped"])
+        self.seen = {key: (right, attempts) for key, (right, attempts) in state["seen"].items()}
         self.explore_easy, self.explore_hard = state["explore_easy"], state["explore_hard"]
         self._order = self._order_of(self.epoch)
 
