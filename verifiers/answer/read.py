@@ -53,9 +53,7 @@ def _turned(match: re.Match[str]) -> str:
 
 _CHOOSE = re.compile(r"(?:\{\s?\}\s?)?[_^]\s?\{?(\w{1,6})\}?\s?(?:\\mathrm\{)?([CPA])\}?\s?_\s?\{?(\w{1,6})\}?")
 _CHOOSE_CALL = re.compile(r"(?<![A-Za-z\\_])(?:C|nCr)\((\w{1,6}),\s?(\w{1,6})\)")
-_ARRANGED = re.compile(
-    r"(?<![A-Za-z\\_])(?:[AP]_\{?(\d{1,4})\}?\^\{?(\d{1,4})\}?|P\((\d{1,4}),\s?(\d{1,4})\)|(\d{1,4})P(\d{1,4}))(?![\w])"
-)
+_ARRANGED = re.compile(r"(?<![A-Za-z\\_])(?:[AP]_\{?(\d{1,4})\}?\^\{?(\d{1,4})\}?|(\d{1,4})P(\d{1,4}))(?![\w])")
 
 
 def _chosen(match: re.Match[str]) -> str:

@@ -145,7 +145,10 @@ def interval(answer: Ordered) -> Region:
         raise Unreadable("the end of an interval")
     low_closed = answer.left == "[" and not infinite_sign(low.node)
     high_closed = answer.right == "]" and not infinite_sign(high.node)
-    return normal([Piece(low.node, high.node, low_closed, high_closed)])
+    piece = Piece(low.node, high.node, low_closed, high_closed)
+    if known(Region((piece,))) and _empty(piece):
+        raise Unreadable("the ends of an interval in falling order")
+    return normal([piece])
 
 
 def region_of(answer: Answer) -> Region:

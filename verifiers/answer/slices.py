@@ -68,7 +68,7 @@ def trim(tokens: Tokens) -> list[Token]:
             found.pop()
         elif found[0].kind == "op" and found[0].value in (",", ";", ":", "."):
             found.pop(0)
-        elif enclosed(found) and found[0].value == "{" and not any(map(separates, found[1:-1])):
+        elif enclosed(found) and found[0].value == "{" and not split(found[1:-1], separates)[1]:
             found = found[1:-1]
         else:
             break
