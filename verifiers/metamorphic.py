@@ -64,7 +64,8 @@ def rational(source: random.Random) -> Draw:
         gold=fraction_text(value),
         equal={
             "slash": f"{top}/{bottom}", "dfrac": fraction_text(value).replace("frac", "dfrac"),
-            "unreduced": fraction_text(value, factor), "inner sign": rf"\frac{{{top}}}{{{bottom}}}", "lower sign": rf"\frac{{{-top}}}{{{-bottom}}}",
+            "unreduced": fraction_text(value, factor), "inner sign": rf"\frac{{{top}}}{{{bottom}}}",
+            "lower sign": rf"\frac{{{-top}}}{{{-bottom}}}",
             "negative power": rf"{top} \cdot {bottom}^{{-1}}",
             "approximation": rf"{fraction_text(value)} \approx {float(value):.3f}", "name": f"p = {top}/{bottom}",
             "over": rf"{{{top} \over {bottom}}}", "shifted": rf"\frac{{{top + bottom}}}{{{bottom}}} - 1",
