@@ -46,6 +46,9 @@ REWORDED = MappingProxyType(
 numbers agree, the more words must. Fitted on GSM8K: its reworded test set, and other pairs with equal answers."""
 EXCHANGED = 0.7
 """From this similarity on, a number that stands for another one is what was meant to differ."""
+WEAK_ANSWER = 0.15
+VARIANT = 0.75
+"""Jaccard of content words from which other numbers, or numbers in other places, make a variant and no rewording."""
 MIN_SHARED = 2
 MIN_SHARED_SIGNS = 6
 FEW_SYMBOLS = 3
@@ -150,9 +153,9 @@ class Pair:
         """The same words with the same numbers in other places."""
         first, second = (_bound_numbers(form) for form in (self.a, self.b))
         moved = [number for number, _ in first] != [number for number, _ in second]
-        if not moved or self.number_gap or self.same_words < SAME_WORDS or self._formulas:
+        if not moved or self.number_gap or self.same_words < VARIANT or self._formulas:
             return False
-        return 3 * sum((Counter(first) & Counter(second)).values()) < len(first)
+        return 2 * sum((Counter(first) & Counter(second)).values()) < len(first)
 
     @property
     def _formulas(self) -> bool:
@@ -226,15 +229,23 @@ def _same_but_figure(pair: Pair) -> bool:
     return long and pair.similarity >= CONFLICT and pair.numbers_equal
 
 
-def _reworded(pair: Pair) -> bool:
+def weakness(answer: str) -> float:
+    """How little an equal answer says: many problems have a one-digit answer."""
+    plain = plain_answer(answer).lstrip("-")
+    return WEAK_ANSWER if len(plain) == 1 else 0.0
+
+
+def _reworded(pair: Pair, margin: float = 0.0) -> bool:
     """Other words around the same numbers and formulas. With equal answers this is one problem."""
     shared, only_a, only_b = pair.number_sets
     least = REWORDED.get((min(shared, MANY_NUMBERS), only_a + only_b))
     if least is None or (only_a and only_b and pair.similarity >= EXCHANGED):
         return False
+    if only_a + only_b and pair.same_words >= VARIANT:
+        return False
     if pair.similarity < least - 1 or len(pair.a.content & pair.b.content) < MIN_SHARED:
         return False
-    return pair.similarity + pair.same_words >= least and pair.symbols_agree
+    return pair.similarity + pair.same_words >= least + margin and pair.symbols_agree
 
 
 def _extended(pair: Pair) -> bool:
@@ -255,14 +266,17 @@ def _translated(pair: Pair) -> bool:
     return enough and shared >= COPY * max(sum(first.values()), sum(second.values()))
 
 
-def judge(pair: Pair, relation: Relation) -> Match | None:
-    """The verdict on one pair, given how the answers relate. None: two problems."""
+def judge(pair: Pair, relation: Relation, margin: float = 0.0) -> Match | None:
+    """The verdict on one pair, given how the answers relate. None: two problems.
+
+    margin: how much closer than usual a rewording must be, for answers that say little or for a stricter use.
+    """
     if pair.a.options and pair.b.options and not options_agree(pair.a, pair.b) and relation != "equal":
         return None
     if not pair.figures_agree and not (relation == "equal" and _same_but_figure(pair)):
         return None
     if relation == "equal":
-        return _judge_equal(pair)
+        return _judge_equal(pair, margin)
     identical = pair.same_but_equals_signs and pair.brackets_equal and pair.cosmetic
     if not identical:
         return None
@@ -273,7 +287,7 @@ def judge(pair: Pair, relation: Relation) -> Match | None:
     return Match(kind="conflict", rule="same-text", score=pair.similarity)
 
 
-def _judge_equal(pair: Pair) -> Match | None:
+def _judge_equal(pair: Pair, margin: float) -> Match | None:
     score = round(pair.similarity, 4)
     if pair.a.tokens == pair.b.tokens:
         return Match(kind="duplicate", rule="same-form", score=score)
@@ -283,7 +297,7 @@ def _judge_equal(pair: Pair) -> Match | None:
         return None
     if pair.similarity >= NEAR_COPY:
         return Match(kind="duplicate", rule="near-copy", score=score) if _slip(pair) else _as_renamed(pair, score)
-    if (_reworded(pair) or _extended(pair)) and not _opposed(pair):
+    if (_reworded(pair, margin) or _extended(pair)) and not _opposed(pair):
         return Match(kind="duplicate", rule="reworded", score=score)
     if _translated(pair):
         return Match(kind="duplicate", rule="translated", score=score)

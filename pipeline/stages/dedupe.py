@@ -14,7 +14,7 @@ from rensa.rensa import RMinHash
 
 from pipeline.canonical import Canonical, canonical, is_hard
 from pipeline.config import STRICT
-from pipeline.duplicates import Match, Pair, Relation, judge, plain_answer, plausible, texts_agree
+from pipeline.duplicates import Match, Pair, Relation, judge, plain_answer, plausible, texts_agree, weakness
 from pipeline.problem import Problem
 from pipeline.stage import Context, Drop, drop
 from verifiers import Request, verify_many
@@ -24,6 +24,8 @@ SIGNATURE_SEED = 42
 SMALL_BUCKET = 24
 """Every pair of a bucket up to this size is a candidate; in larger ones each row meets its next neighbours."""
 MOST_NUMBERS = 12
+MARGIN = 0.1
+"""A good row that is lost costs more here than one copy too many; a leaked benchmark item costs more than a row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,7 +181,7 @@ def verify(rows: Rows, pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int]
     )
     found: dict[tuple[int, int], Match] = {}
     for (first, second), relation in zip(open_pairs, relations, strict=True):
-        match = judge(Pair(forms[first], forms[second]), relation)
+        match = judge(Pair(forms[first], forms[second]), relation, MARGIN + weakness(rows.answer[first]))
         if match is not None:
             found[first, second] = match
     return found
