@@ -101,6 +101,10 @@ class RunFolder:
         path = self.path / "summary.json"
         return RunSummary(**json.loads(path.read_text(encoding="utf-8"))) if path.is_file() else None
 
+    def forget_summary(self) -> None:
+        """A stopped run that is tried again has not ended."""
+        (self.path / "summary.json").unlink(missing_ok=True)
+
     def write_summary(self, summary: RunSummary) -> None:
         write_json(self.path / "summary.json", asdict(summary))
 

@@ -48,6 +48,7 @@ def train(
     if before is not None and before.ended:
         console.print(f"{out}: finished ({before.exit_reason}, {before.steps} steps); --fresh trains again")
         return before
+    folder.forget_summary()
     with _deterministic():
         run = start(config, folder, console, scorer)
         try:
