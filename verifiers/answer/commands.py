@@ -133,7 +133,7 @@ def applied(parser: Parser, name: str) -> Node:
             base = argument_of_log(parser)
         else:
             exponent = parser.script()
-    if name in grammar.SEVERAL_ARGUMENTS:
+    if name in grammar.SEVERAL_ARGUMENTS and parser.peek().kind == "open":
         return Node("func", arguments(parser), name)
     inner = function_argument(parser)
     node = _apply(name, inner, base)

@@ -13,7 +13,7 @@ from verifiers.answer.scalars import TIGHT_UNITS
 from verifiers.answer.structure import structure
 from verifiers.answer.tokens import Token, tokenise, without_doubled_braces
 from verifiers.answer.tree import TooComplex, Unreadable
-from verifiers.normalise import key, plain, unfence
+from verifiers.normalise import fold_spaces, key, plain, unfence
 
 _WORDY = re.compile(r"(?<![\\A-Za-z])(?:[A-Za-z]{2,}|[A-Za-z]\.[A-Za-z](?![A-Za-z]))|[\u3400-\u9fff]")
 _COMMAND_TEXT = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mbox|textrm|operatorname|emph|boxed)\b\s?")
@@ -22,7 +22,7 @@ _CHOICE = re.compile(
     r"\s*(?:option|choice|选项)?\s*[\[(]?\s*([A-Z])\s*(?:[\])]\s*[.:]?|[.:](?=\s|$)|$)\s*(.*)", re.S | re.I
 )
 _LETTERS = re.compile(r"\s*[\[(]?\s*[A-J]\s*[\])]?(?:\s*(?:,|and|&|;)\s*[\[(]?\s*[A-J]\s*[\])]?)+\s*")
-_DATE_MARKS = re.compile(r"\d\s?[-/年:.点时]\s?\d|[A-Za-z]{3}|[年月点时周]|星期|礼拜")
+_DATE_MARKS = re.compile(r"(?i:\d\s?[ap]\.?\s?m)|\d\s?[-/年:.点时]\s?\d|[A-Za-z]{3}|[年月点时周]|星期|礼拜")
 _LAST_LETTER = "J"
 _FILLERS = listed("on at in it is the a an day of falls was be will")
 MAX_WORDS = 400
@@ -31,7 +31,8 @@ MAX_RAW = 64_000
 
 def textual(text: str) -> str:
     """The text without LaTeX: text commands give their content, other commands a space."""
-    return _COMMAND.sub(" ", _COMMAND_TEXT.sub(" ", text)).replace("{", " ").replace("}", " ").replace("$", " ")
+    bare = _COMMAND.sub(" ", _COMMAND_TEXT.sub(" ", text)).replace("{", " ").replace("}", " ").replace("$", " ")
+    return fold_spaces(bare)
 
 
 _FRENCH = re.compile(r"([\[\]])([^\[\]()]{1,200}[,;][^\[\]()]{1,200})([\[\]])")
@@ -51,6 +52,7 @@ def _turned(match: re.Match[str]) -> str:
     )
 
 
+_TWICE = re.compile(r"\\\\([A-Za-z]{2,})")
 _CHOOSE = re.compile(r"(?:\{\s?\}\s?)?[_^]\s?\{?(\w{1,6})\}?\s?(?:\\mathrm\{)?([CPA])\}?\s?_\s?\{?(\w{1,6})\}?")
 _CHOOSE_CALL = re.compile(r"(?<![A-Za-z\\_])(?:C|nCr)\((\w{1,6}),\s?(\w{1,6})\)")
 _ARRANGED = re.compile(r"(?<![A-Za-z\\_])(?:[AP]_\{?(\d{1,4})\}?\^\{?(\d{1,4})\}?|(\d{1,4})P(\d{1,4}))(?![\w])")
@@ -87,6 +89,9 @@ def _notations(text: str) -> str:
 def prepared(text: str) -> str:
     """The plain form that is tokenised."""
     text = without_doubled_braces(unfence(plain(text)))
+    if "\\\\" in text and "begin{" not in text:
+        # a command that was escaped twice
+        text = _TWICE.sub(r"\\\1", text)
     if len(text) > tree.MAX_CHARS:
         raise TooComplex("too many characters")
     text = _notations(text)
