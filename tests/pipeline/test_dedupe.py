@@ -51,8 +51,8 @@ def test_copies_go(make: Make, context: Context, copy: str) -> None:
         ("Compute $88/(4/2)$ now.", "Compute $88/4/2$ now.", "44", "11"),
         ("Let $f(x)$ be odd functions. Is $f(x) g(x)$ even, odd, or neither?",
          "Let $f(x)$ be even functions. Is $f(x) g(x)$ even, odd, or neither?", "even", "even"),
-        ("Find $x$. [asy]draw((0,0));[/asy]", "Find $x$. [asy]draw((0,5));[/asy]", "1", "1"),
-        ("Which statement is true?\nA) 1\nB) Two\nC) Six", "Which statement is true?\nA) Red\nB) Sky\nC) Hut", "A", "B"),
+        ("Find $x$. [asy]draw(A);[/asy]", "Find $x$. [asy]draw(B);[/asy]", "1", "1"),
+        ("Which statement is true?\nA) 1\nB) 2\nC) 3", "Which statement is true?\nA) Red\nB) Sky\nC) We", "A", "B"),
     ],
 )  # fmt: skip
 def test_variants_stay(make: Make, context: Context, a: str, b: str, gold_a: str, gold_b: str) -> None:
