@@ -11,26 +11,15 @@ from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
 
+from verifiers import metamorphic_words as words
+from verifiers.metamorphic_draw import Draw, fraction_text
+
 WRAPPERS = (
     r"\boxed{%s}", r"So the answer is $\boxed{%s}$.", r"<think>maybe \boxed{0}</think>" "\n" r"\boxed{%s}",
     r"\[ \boxed{ %s } \]", r"**Final Answer**" "\n\n" r"\boxed{%s}", r"\boxed{{%s}}", r"\boxed{\boxed{%s}}",
     r"<answer>\boxed{%s}</answer>", r"\boxed{%s}" "\n\nI checked this twice.", r"\fbox{%s}",
 )  # fmt: skip
 """What may stand around an answer without changing it."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draw:
-    """One gold with forms that are equal to it and forms that are not; keys name the kind of rewriting."""
-
-    gold: str
-    equal: Mapping[str, str]
-    unequal: Mapping[str, str]
-
-
-def fraction_text(value: Fraction, factor: int = 1) -> str:
-    sign = "-" if value < 0 else ""
-    return rf"{sign}\frac{{{abs(value.numerator) * factor}}}{{{value.denominator * factor}}}"
 
 
 def integer(source: random.Random) -> Draw:
@@ -65,8 +54,7 @@ def rational(source: random.Random) -> Draw:
         equal={
             "slash": f"{top}/{bottom}", "dfrac": fraction_text(value).replace("frac", "dfrac"),
             "unreduced": fraction_text(value, factor), "inner sign": rf"\frac{{{top}}}{{{bottom}}}",
-            "lower sign": rf"\frac{{{-top}}}{{{-bottom}}}",
-            "negative power": rf"{top} \cdot {bottom}^{{-1}}",
+            "lower sign": rf"\frac{{{-top}}}{{{-bottom}}}", "negative power": rf"{top} \cdot {bottom}^{{-1}}",
             "approximation": rf"{fraction_text(value)} \approx {float(value):.3f}", "name": f"p = {top}/{bottom}",
             "over": rf"{{{top} \over {bottom}}}", "shifted": rf"\frac{{{top + bottom}}}{{{bottom}}} - 1",
         },
@@ -302,7 +290,9 @@ TYPES: Mapping[str, Callable[[random.Random], Draw]] = MappingProxyType(
     {
         "integer": integer, "rational": rational, "radical": radical, "percent": percent, "quantity": quantity,
         "pair": pair, "solutions": solutions, "interval": interval, "line": line, "polynomial": polynomial,
-        "complex": complex_number, "based": based,
+        "complex": complex_number, "based": based, "mixed": words.mixed, "scientific": words.scientific,
+        "inequality": words.inequality, "matrix": words.matrix, "date": words.date, "clock": words.clock,
+        "weekday": words.weekday,
     }
 )  # fmt: skip
 

@@ -60,5 +60,5 @@ def same_text(left: Sequence[str], right: Sequence[str]) -> bool:
     if not short or len(long) > 40 or long[len(long) - len(short) :] != short:
         return False
     before = long[: len(long) - len(short)]
-    refused = wordlists.NEGATIONS | wordlists.HEDGES
+    refused = wordlists.NEGATIONS | wordlists.HEDGES | {"and"}
     return len("".join(short)) > 2 and not any(word in refused or word.endswith("n't") for word in before)
