@@ -5,139 +5,37 @@ The report is drawn in `verigold.report.audit`.
 
 from __future__ import annotations
 
-import inspect
-import json
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
-from verifiers.registry import VERIFIERS, Request, verify_many
+from verifiers.cases import LabelledRow, RowError, check_options, option_names, read_rows
+from verifiers.registry import verify_many
 from verifiers.verdict import Status, Verdict
 from verifiers.workers import cpu_seconds
+
+__all__ = [
+    "AuditResult",
+    "LabelledRow",
+    "Rate",
+    "RowError",
+    "cells_of",
+    "check_options",
+    "exceeded",
+    "option_names",
+    "rate",
+    "read_rows",
+    "run_audit",
+]
+
+if TYPE_CHECKING:
+    from verifiers.estimate import Cell, Strata
 
 SHOWN_TAIL = 400
 """Characters of a response that a disagreement keeps."""
 MAX_DISAGREEMENTS = 200
-
-
-class RowError(ValueError):
-    """A line of a case file that the user must mend; the text names file, line, field and remedy."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabelledRow:
-    """One response with, perhaps, a person's label. `correct` None: not labelled."""
-
-    id: str
-    ground_truth: str | tuple[str, ...]
-    response: str
-    correct: bool | None = None
-    verifier: str = "math"
-    options: Mapping[str, Any] = field(default_factory=dict)
-    category: str = "all"
-    source: str = "all"
-
-    def request(self) -> Request:
-        return Request(
-            response=self.response, ground_truth=self.ground_truth, verifier=self.verifier, options=self.options
-        )
-
-
-# ---- reading -------------------------------------------------------------------------------------------------------
-
-
-def read_rows(path: Path) -> list[LabelledRow]:
-    """Rows of a JSON Lines file (also .gz) with fields ground_truth, response and optionally verifier,
-    verifier_options, correct, category, source, id. Raises RowError."""
-    rows: list[LabelledRow] = []
-    for number, line in enumerate(_lines(path), start=1):
-        if line.strip():
-            rows.append(_row(line, f"{path}: line {number}", number))
-    if not rows:
-        raise RowError(f"{path}: no rows; expected one JSON object a line with fields ground_truth and response")
-    return rows
-
-
-def _lines(path: Path) -> list[str]:
-    import gzip
-
-    try:
-        data = path.read_bytes()
-        text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8")
-    except (OSError, EOFError) as error:
-        raise RowError(
-            f"{path}: cannot read it ({error.__class__.__name__}: {error}); give a JSON Lines file"
-        ) from None
-    except UnicodeDecodeError as error:
-        raise RowError(f"{path}: not UTF-8 (byte {error.start}); save it as UTF-8") from None
-    return text.split("\n")
-
-
-def _row(line: str, where: str, number: int) -> LabelledRow:
-    try:
-        value = json.loads(line)
-    except (json.JSONDecodeError, RecursionError) as error:
-        raise RowError(f"{where}: not JSON ({error}); expected one object a line") from None
-    if not isinstance(value, dict):
-        raise RowError(f"{where}: expected a JSON object, got {type(value).__name__}")
-    verifier = _field(value, "verifier", str, where, "math")
-    options = _field(value, "verifier_options", dict, where, {})
-    check_options(verifier, options, where)
-    return LabelledRow(
-        id=str(value.get("id", number)),
-        ground_truth=_ground_truth(value, where),
-        response=_field(value, "response", str, where),
-        correct=_field(value, "correct", bool, where, None),
-        verifier=verifier,
-        options=options,
-        category=_field(value, "category", str, where, "all"),
-        source=_field(value, "source", str, where, "all"),
-    )
-
-
-_MISSING = object()
-
-
-def _field(value: Mapping[str, Any], name: str, kind: type, where: str, default: Any = _MISSING) -> Any:
-    found = value.get(name, _MISSING)
-    if found is _MISSING or (found is None and default is not _MISSING):
-        if default is _MISSING:
-            known = ", ".join(sorted(value)) or "none"
-            raise RowError(f"{where}: field '{name}' is missing (fields there: {known}); add it")
-        return default
-    if not isinstance(found, kind):
-        raise RowError(f"{where}: field '{name}' must be {kind.__name__}, got {type(found).__name__}")
-    return found
-
-
-def _ground_truth(value: Mapping[str, Any], where: str) -> str | tuple[str, ...]:
-    found = value.get("ground_truth", _MISSING)
-    if found is _MISSING:
-        _field(value, "ground_truth", str, where)
-    if isinstance(found, list) and found and all(isinstance(alias, str) for alias in found):
-        return tuple(found)
-    if isinstance(found, str):
-        return found
-    raise RowError(f"{where}: field 'ground_truth' must be a string or a list of strings, got {type(found).__name__}")
-
-
-def check_options(verifier: str, options: Mapping[str, Any], where: str) -> None:
-    """Raises RowError for an unknown verifier or an option that it does not have."""
-    if verifier not in VERIFIERS:
-        raise RowError(f"{where}: unknown verifier '{verifier}'; known: {', '.join(sorted(VERIFIERS))}")
-    known = option_names(VERIFIERS[verifier])
-    for name in options:
-        if name not in known:
-            listed = ", ".join(sorted(known)) or "none"
-            raise RowError(f"{where}: verifier '{verifier}' has no option '{name}'; its options: {listed}")
-
-
-def option_names(verifier: Callable[..., Verdict]) -> frozenset[str]:
-    parameters = inspect.signature(verifier).parameters.values()
-    return frozenset(item.name for item in parameters if item.kind is inspect.Parameter.KEYWORD_ONLY)
 
 
 # ---- scoring -------------------------------------------------------------------------------------------------------
@@ -198,7 +96,37 @@ class AuditResult:
             "by_source": _table(self.pairs, lambda row: row.source),
             "by_reason": _by_reason(self.pairs),
             "disagreements": _disagreements(self.pairs),
+        } | self._estimated()
+
+    def strata(self) -> Strata:
+        """The rows by verifier, verdict, reason and source, with the labels there are."""
+        from verifiers.estimate import stratify
+
+        return stratify(cells_of(self.pairs), [row.correct for row in self.rows])
+
+    def estimated_rates(self) -> dict[str, Rate] | None:
+        """`fnr` and `fpr` of all rows when only some have labels; else None. Rate.n: the labels used."""
+        from verifiers.estimate import estimate
+
+        labels = sum(row.correct is not None for row in self.rows)
+        found = estimate(self.strata()) if 0 < labels < len(self.rows) else None
+        if found is None:
+            return None
+        return {
+            name: Rate(estimate=value.estimate, low=value.low, high=value.high, n=labels)
+            for name, value in found.items()
         }
+
+    def _estimated(self) -> dict[str, Any]:
+        rates = self.estimated_rates()
+        if rates is None:
+            return {}
+        strata = self.strata()
+        counts = zip(strata.cells, strata.size, strata.labelled, strata.errors, strict=True)
+        table = [asdict(cell) | {"n": int(n), "labelled": int(k), "wrong": int(x)} for cell, n, k, x in counts]
+        labels = int(strata.labelled.sum())
+        found = {"n": len(self.rows), "labelled": labels} | {name: value.to_json() for name, value in rates.items()}
+        return {"estimated": found | {"strata": table}}
 
 
 def run_audit(rows: Sequence[LabelledRow], *, workers: int | None = None) -> AuditResult:
@@ -214,6 +142,16 @@ def run_audit(rows: Sequence[LabelledRow], *, workers: int | None = None) -> Aud
 
 
 Pairs = Sequence[tuple[LabelledRow, Verdict]]
+
+
+def cells_of(pairs: Pairs) -> list[Cell]:
+    """Where each row belongs before its label is known. Undecided counts as not accepted."""
+    from verifiers.estimate import Cell
+
+    return [
+        Cell(verifier=row.verifier, accepted=_accepted(verdict), reason=verdict.reason, source=row.source)
+        for row, verdict in pairs
+    ]
 
 
 def _accepted(verdict: Verdict) -> bool:
