@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 from pipeline.lexicon import (
+    ANSWER_FORMAT,
     COMMANDS,
     FUNCTIONS,
     GREEK,
@@ -36,6 +37,7 @@ OPTION = re.compile(
     r"(?:(?<=[\s~}$])|(?<=\\\[)|(?<=quad))(?:\\(?:text|textbf|textrm|mathrm|mathbf|rm|bf)\s*\{?\s*)?"
     r"(?:\(([A-J])\)|\b([A-J])[).:])(?:\s*\})?"
 )
+_FORMAT = re.compile("|".join(f"(?:{pattern})" for pattern in ANSWER_FORMAT), re.IGNORECASE)
 _INSTRUCTION = re.compile("|".join(f"(?:{pattern})" for pattern in INSTRUCTIONS), re.IGNORECASE)
 _PREFIX = re.compile(
     r"\A\s*(?:(?:problem|question|exercise|q)\s*\d*\s*[.:)]|\(?\d{1,3}[.)](?=\s+[A-Z\\$]))\s*", re.IGNORECASE
@@ -144,6 +146,7 @@ class Canonical:
 def canonical(question: str) -> Canonical:
     """The canonical form of one problem; multiple-choice options are set apart from the stem and sorted."""
     text = strip_instructions(question[:MAX_CHARS])
+    text = _FORMAT.sub(" ", text).strip() or text
     stem_text, options = split_options(text)
     tokens = tuple(_tokens(stem_text))
     choices = tuple(sorted(" ".join(_tokens(option)) for option in options))

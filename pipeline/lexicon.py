@@ -374,8 +374,13 @@ INSTRUCTIONS = (
     r"(?: with)?in(?:side)? \\?boxed\s*\{?\s*\}?\.?",
     r"please (?:think|reason|solve|answer)[^.\n]*step by step\.?",
     r"the (?:final )?answer should be (?:put |enclosed |given )?(?:with)?in \\boxed\s*\{?\s*\}?\.?",
-    r"(?:express|give|write|enter|state|leave) (?:your|the) (?:final )?answers?"
-    r" (?:as|in|to|using|with|separated)\b[^.?!]*[.?!]",
     r"return your final response within \\boxed\s*\{?\s*\}?\.?(?: only include the letter choice[^.\n]*\.)?",
 )
 """Prompt boilerplate around a question, for `re.IGNORECASE`; no part of any problem."""
+
+ANSWER_FORMAT = (
+    r"(?:express|give|write|enter|state|leave) (?:your|the) (?:final )?answers?"
+    r" (?:as|in|to|using|with|separated)\b[^.?!]*[.?!]",
+    r"(?:enter|type|write|give|choose) the letter[^.?!\n]*[.?!]?",
+)
+"""Sentences on how to write the answer: part of the problem, but two that differ in nothing else are one problem."""

@@ -95,6 +95,7 @@ _NEEDS_OPTIONS = re.compile(
     r"|\bis\s*:?\s*\Z|\bare\s*:?\s*\Z|\bletter\b|\bchoices?\b|\boptions?\b|:\s*\Z",
     re.IGNORECASE,
 )
+_LETTER_WANTED = re.compile(r"\(?(?:enter|type|write|give|choose) the letter[^\n]*", re.IGNORECASE)
 _FREE_OPTION = re.compile(r"none of|all of the|cannot be|not enough|both |neither|\bnone\b|\bN/?A\b", re.IGNORECASE)
 
 
@@ -109,7 +110,11 @@ def open_choice(row: Problem) -> tuple[Problem, str | None]:
     letter = _CHOICE_GOLD.fullmatch(row.ground_truth)
     if row.verifier == "choice":
         return row, None
-    values = [_option_value(option) for option in options]
+    *others, last = options
+    last, _, tail = last.strip().partition("\n")
+    if tail.strip() and not _LETTER_WANTED.fullmatch(tail.strip()):
+        return row, "multiple-choice"
+    values = [_option_value(option) for option in (*others, last)]
     matters = _NEEDS_OPTIONS.search(stem.strip()) or any(_FREE_OPTION.search(value) for value in values)
     if matters or not stem.strip():
         return row, "multiple-choice"

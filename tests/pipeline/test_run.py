@@ -209,7 +209,7 @@ def test_a_changed_stage_recomputes_only_what_follows(recipe: MakeRecipe, tmp_pa
         (("[stages.dedupe]", "[stages.dedup]"), r"stages\.dedup: unknown stage; .*'dedupe'"),
         (("[stages.dedupe]", "[stages.dedupe]\nmax_buckt = 3"), r"\.toml: stages\.dedupe\.max_buckt: .*max_bu"),
         (("[stages.dedupe]", '[stages.dedupe]\nmax_bucket = "x"'), r"stages\.dedupe\.max_bucket: .*valid integer"),
-        (('answer = "answer"\nanswer_pattern', 'answer = "anser"\nanswer_pattern'), r"\.gz: no row has the field 'anser'"),
+        (('answer = "answer"\nanswer_pattern', 'answer = "anser"\nanswer_pattern'), r"no row has the field 'anser'"),
         (('path = "rows.jsonl.gz"', 'path = "none.jsonl.gz"'), r"none\.jsonl\.gz: does not exist \(sources 'words'\)"),
         (('path = "bench.jsonl"', 'path = "nobench.jsonl"'), r"'bench': path: .*nobench\.jsonl does not exist"),
         (("[[sources]]", "[[source]]"), r"recipe\.toml: source"),
