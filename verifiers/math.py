@@ -14,13 +14,14 @@ from verifiers.answer.compare import same
 from verifiers.answer.equality import EQUAL, Outcome
 from verifiers.answer.kinds import Answer, Bag, Based, Dotted, Ordered, Scalar, Text, Word
 from verifiers.answer.read import based, readings
-from verifiers.answer.tree import Node, TooComplex, Unreadable
+from verifiers.answer.tree import Node, TooComplex, Unreadable, holds
 from verifiers.answer.views import mentions, views
 from verifiers.choice import choice_verdict, gold_letters
 from verifiers.normalise import key, unfence
 from verifiers.symbolic import encoded
 from verifiers.verdict import Status, Verdict, correct, incorrect, undecided
 
+_BINDERS = frozenset(("sum", "prod", "int", "lim"))
 _INTEGER = re.compile(r"-?\d{1,30}")
 _OPTION_VALUE = re.compile(r"(?:\\text(?:bf)?\{)?\s*\([A-J]\)\s*\}?[\s:.\\]*(\S.*)", re.S)
 _GOLD_FRAME = re.compile(r"\s*(?:the\s+)?(?:final\s+)?answer\s*(?:is|:)\s*", re.I)
@@ -180,6 +181,8 @@ def _by_worker(wanted: Node, reading: Node, text: str) -> Verdict:
     """Sums, integrals and limits: sympy, in a process that can be killed."""
     if regions.infinite_sign(wanted) or regions.infinite_sign(reading):
         return incorrect("different", text)
+    if not holds(wanted, _BINDERS) and not holds(reading, _BINDERS):
+        return incorrect("not-shown-equal", text)
     try:
         reply = workers.ask({"task": "equal", "left": encoded(wanted), "right": encoded(reading)})
     except workers.WorkerFailure as failure:

@@ -21,6 +21,14 @@ TOWERS = (
     "[" * 500 + "]" * 500, r"\begin{pmatrix}" + r"1&2\\" * 300 + r"\end{pmatrix}", "0." + "3" * 3000, "1e999999999",
     "10^{-10^{10^{10}}}",
 )  # fmt: skip
+CHAINS = (
+    "x y " * 900, "(x)(y)" * 500, "2x" + "(3)" * 900, "x/" * 900 + "y", "x-" * 900 + "y", r"\pm 1" * 300, "x!" * 900,
+    "x^2" * 600, "5" + "!" * 200, r"\sqrt{2}" * 400, "1/2" * 300, "-" * 1500 + "x", r"\sin " * 500 + "x", "x'" * 900,
+    r"\sin " + "-" * 1500 + "x", "x^" + "-" * 1500 + "1", "2^" * 1500 + "2", r"\frac1" * 600 + "2",
+    r"\sqrt" * 900 + "2",
+    r"\sum_{k=1}^n " * 250 + "k", "a_{" * 300 + "1" + "}" * 300, "x=" * 500 + "1", "x<" * 500 + "1", "1," * 300 + "2",
+    "((1,2)," * 60 + "3" + ")" * 60, r"\{" * 80 + r"\}" * 80, "(" * 20 + "(x" + "/x" * 80 + ")" + "/x)" * 20,
+)  # fmt: skip
 LIMIT_S = 2.0
 
 
@@ -75,3 +83,15 @@ def test_recursion_limit_is_left_alone() -> None:
     before = sys.getrecursionlimit()
     verify_math(r"\boxed{" + "(" * 3000 + ")" * 3000 + "}", "7")
     assert sys.getrecursionlimit() == before
+
+
+@pytest.mark.parametrize("text", CHAINS, ids=range(len(CHAINS)))
+def test_long_chains_recurse_within_bounds(text: str) -> None:
+    """Left-deep and right-deep trees must not reach the interpreter's recursion limit."""
+    started = time.monotonic()
+    for gold in ("7", "x^2"):
+        verdict = verify_math(rf"\boxed{{{text}}}", gold)
+        assert verdict.status is Status.INCORRECT
+    check_gold(text)
+    exact_number(text)
+    assert time.monotonic() - started < 3 * LIMIT_S

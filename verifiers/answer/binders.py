@@ -8,6 +8,7 @@ from verifiers.answer.tree import Node
 
 def bind(op: str, body: Node, variable: str, bounds: tuple[Node, ...]) -> Node:
     """A binder with its variable renamed by depth, so that sums that differ only in the index are equal trees."""
+    tree.shallow(body)
     fresh = f"#{_binders(body)}"
     return Node(op, (rename(body, variable, fresh), *bounds), fresh)
 

@@ -89,6 +89,13 @@ def command(parser: Parser, value: str) -> Node:
 
 
 def argument(parser: Parser) -> Node:
+    parser.enter()
+    node = _argument(parser)
+    parser.depth -= 1
+    return node
+
+
+def _argument(parser: Parser) -> Node:
     """The argument of \\frac and its kin: a group, one digit, or one atom."""
     token = parser.peek()
     if token.kind == "num" and len(token.value) > 1 and token.value.isdigit():
@@ -127,6 +134,14 @@ def fenced(parser: Parser, closing: str, op: str) -> Node:
 
 
 def applied(parser: Parser, name: str) -> Node:
+    """A function with its subscript, exponent and argument."""
+    parser.enter()
+    node = _applied(parser, name)
+    parser.depth -= 1
+    return node
+
+
+def _applied(parser: Parser, name: str) -> Node:
     base = exponent = None
     while parser.peek().value in ("_", "^") and parser.peek().kind == "op":
         if parser.take().value == "_":
@@ -155,11 +170,15 @@ def function_argument(parser: Parser) -> Node:
         inner = parser.group()
         return inner.args[0] if inner.op == "group" else inner
     if parser.accept("-"):
-        return Node("neg", (function_argument(parser),))
+        parser.enter()
+        inner = function_argument(parser)
+        parser.depth -= 1
+        return Node("neg", (inner,))
     node = parser.postfix(parser.atom())
+    factors = [node]
     while parser.starts_factor() and not at_function(parser):
-        node = Node("mul", (node, parser.postfix(parser.atom())))
-    return node
+        factors.append(parser.postfix(parser.atom()))
+    return node if len(factors) == 1 else Node("mul", tuple(factors))
 
 
 def at_function(parser: Parser) -> bool:

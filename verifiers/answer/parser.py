@@ -17,7 +17,7 @@ def parse(tokens: list[Token]) -> Node:
     if len(tokens) > MAX_NODES:
         raise TooComplex("too many tokens")
     parser = Parser(list(tokens))
-    return parser.whole(0, len(tokens))
+    return tree.shallow(parser.whole(0, len(tokens)))
 
 
 class Parser:
@@ -87,9 +87,7 @@ class Parser:
     # ---- operators -------------------------------------------------------------------------------------------------
 
     def expression(self, power: int) -> Node:
-        self.depth += 1
-        if self.depth > MAX_DEPTH * 2:
-            raise TooComplex("too deep")
+        self.enter()
         left = self.prefix()
         while True:
             token = self.peek()
@@ -100,7 +98,10 @@ class Parser:
             ):
                 left = self.product_of(left)
             elif power <= grammar.IMPLICIT and self.starts_factor():
-                left = Node("mul", (left, self.expression(grammar.IMPLICIT + 1)))
+                factors = [left]
+                while self.starts_factor():
+                    factors.append(self.expression(grammar.IMPLICIT + 1))
+                left = Node("mul", tuple(factors))
             else:
                 self.depth -= 1
                 return left
@@ -200,7 +201,19 @@ class Parser:
     def is_group_of(self, value: str) -> bool:
         return self.peek().value == "{" and self.peek(1).value == value and self.peek(2).value == "}"
 
+    def enter(self) -> None:
+        """One level of recursion deeper; the caller takes it back by `self.depth -= 1`."""
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise TooComplex("too deep")
+
     def script(self) -> Node:
+        self.enter()
+        node = self.scripted()
+        self.depth -= 1
+        return node
+
+    def scripted(self) -> Node:
         """What stands after ^: a group, or one signed token; x^{-1}, x^-1, x^2, 10^12."""
         if self.peek().kind == "open":
             return self.group()

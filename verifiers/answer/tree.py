@@ -25,9 +25,13 @@ class Node(NamedTuple):
 
 MAX_CHARS = 4_000
 MAX_NODES = 5_000
-MAX_DEPTH = 100
+MAX_DEPTH = 110
 MAX_BITS = 20_000
 """Integers with more bits are never written out."""
+
+
+MAX_TREE_DEPTH = 150
+"""Trees are walked recursively; this keeps every walk far from the interpreter's own limit."""
 
 
 def number(value: Fraction | int) -> Node:
@@ -58,6 +62,16 @@ def symbols(node: Node) -> frozenset[str]:
             continue
         stack.extend((child, bound) for child in current.args)
     return frozenset(found)
+
+
+def shallow(node: Node) -> Node:
+    """The node itself. Raises TooComplex when it is deeper than MAX_TREE_DEPTH; walks without recursion."""
+    level = [node]
+    for _ in range(MAX_TREE_DEPTH):
+        level = [child for current in level for child in current.args]
+        if not level:
+            return node
+    raise TooComplex("too deep")
 
 
 def holds(node: Node, ops: frozenset[str]) -> bool:
