@@ -1,7 +1,7 @@
 """How well the algorithms learn the embedded task at equal generated tokens.
 
-    python -m benchmarks.learning --json
-    python -m benchmarks.learning --algorithms dapo control --seeds 3 --tokens 90000
+    python benchmarks/learning.py --json
+    python benchmarks/learning.py --algorithms dapo control --seeds 3 --tokens 90000
 
 Every run starts from the same base model and draws from the same pool; the held-out problems share no question with
 either. Finished runs are kept under --out and not repeated. Prints a table, or JSON with --json.
@@ -18,6 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from transformers.utils import logging
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # not benchmarks/: a file there is named like a package
 
 from pipeline import addition
 from pipeline.atomic import write_json

@@ -1,7 +1,7 @@
 """What a kept group costs: rollouts per informative group with plain over-sampling, GRESO, and the shards' pass rates.
 
-    python -m benchmarks.sampling --json
-    python -m benchmarks.sampling --problems 2000 --epochs 6
+    python benchmarks/sampling.py --json
+    python benchmarks/sampling.py --problems 2000 --epochs 6
 
 The real group source and prompt rules, with samples drawn from each problem's known pass rate instead of a model: two
 fifths of the pool are solved, two fifths hopeless, the rest has pass rates between 0.1 and 0.9. The prior's own samples
@@ -16,7 +16,10 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # not benchmarks/: a file there is named like a package
 
 from engines.engine import Completion, Prompt, SamplingParams
 from pipeline.problem import Difficulty, Problem

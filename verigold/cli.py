@@ -12,6 +12,9 @@ import typer
 VERBS = ("curate", "verify", "audit", "train", "eval", "report", "show", "quickstart")
 """One module of `verigold.commands` a verb; each has a function `command` that typer turns into flags."""
 
+INTERRUPTED = 130
+"""What typer makes of Ctrl-C."""
+
 
 def build_app() -> typer.Typer:
     app = typer.Typer(
@@ -52,6 +55,7 @@ def main() -> None:
     except RecipeError as error:
         print(f"verigold: {error}", file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
-        print("verigold: interrupted; the same command goes on from here", file=sys.stderr)
-        sys.exit(130)
+    except SystemExit as stop:
+        if stop.code == INTERRUPTED:
+            print("verigold: interrupted; the same command goes on from here", file=sys.stderr)
+        raise
