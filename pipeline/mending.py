@@ -31,6 +31,7 @@ def mend_question(text: str) -> tuple[str, list[str]]:
     notes: list[str] = []
     steps: tuple[tuple[str, Callable[[str], str]], ...] = (
         ("mojibake", mend_mojibake),
+        ("escapes", mend_escapes),
         ("control-characters", lambda value: _CONTROL.sub("", value)),
         ("credit", _without_credit),
         ("markup", _without_markup),
@@ -42,6 +43,18 @@ def mend_question(text: str) -> tuple[str, list[str]]:
             notes.append(name)
         text = mended
     return text.strip(), notes
+
+
+_ESCAPED = re.compile(
+    r"\x0c(?=rac|orall)|\x08(?=egin|eta\b|inom|ar\b|oxed|ullet|igg?\b)|\t(?=imes|ext[{a-z]|heta|an\b|riangle|frac)"
+    r"|\r(?=ight|ho\b)|\x07(?=lpha|ngle)|\x0b(?=ec\b|dots)"
+)
+_LETTER_OF = {"\x0c": "\\f", "\x08": "\\b", "\t": "\\t", "\r": "\\r", "\x07": "\\a", "\x0b": "\\v"}
+
+
+def mend_escapes(text: str) -> str:
+    """LaTeX commands whose backslash was read as an escape: a form feed before `rac` is `\\frac`."""
+    return _ESCAPED.sub(lambda match: _LETTER_OF[match.group()], text)
 
 
 def mend_mojibake(text: str) -> str:
@@ -77,7 +90,7 @@ def _markup(text: str) -> str:
 
 def mend_gold(text: str) -> str:
     """The gold out of its wrappers: \\boxed{}, one pair of dollars, a final full stop after them."""
-    gold = unicodedata.normalize("NFC", mend_mojibake(text)).strip()
+    gold = unicodedata.normalize("NFC", mend_mojibake(mend_escapes(text))).strip()
     inner = last_boxed(gold)
     if inner and re.fullmatch(r"\$*\s*\\f?boxed\s*\{.*\}\s*\.?\s*\$*\.?", gold, re.DOTALL) and gold.count("boxed") == 1:
         gold = inner

@@ -87,6 +87,7 @@ def test_choices_are_opened_where_the_options_do_not_matter(make: Make, context:
         ("Find $x$. Let's think step by step and output the final answer within \\boxed{}.", "Find $x$."),
         ("Find $n$.\n\n[i]Israel[/i]", "Find $n$."),
         ("Find $n$.\n\n[i]", "Find $n$."),
+        ("Find $\x0crac{1}{2} \x09imes \x08eta$ of\tit.", "Find $\\frac{1}{2} \\times \\beta$ of\tit."),
         ("A [i]fancy[/i] number $n$. Find it.", "A fancy number $n$. Find it."),
         ("Find $f[i]$ for $i=2$.", "Find $f[i]$ for $i=2$."),
         ("Zero\u200bwidth $x$.", "Zerowidth $x$."),
