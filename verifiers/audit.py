@@ -19,13 +19,16 @@ from verifiers.workers import cpu_seconds
 __all__ = [
     "AuditResult",
     "LabelledRow",
+    "Pairs",
     "Rate",
     "RowError",
+    "accepted",
     "cells_of",
     "check_options",
     "exceeded",
     "option_names",
     "rate",
+    "rates_of_pairs",
     "read_rows",
     "run_audit",
 ]
@@ -77,7 +80,7 @@ class AuditResult:
         return list(zip(self.rows, self.verdicts, strict=True))
 
     def rates(self) -> dict[str, Rate]:
-        return _rates(self.pairs)
+        return rates_of_pairs(self.pairs)
 
     def summary(self) -> dict[str, Any]:
         """{n, accuracy, fnr, fpr, undecided, by_category, per_cpu_second}; undecided counts as not accepted."""
@@ -149,22 +152,22 @@ def cells_of(pairs: Pairs) -> list[Cell]:
     from verifiers.estimate import Cell
 
     return [
-        Cell(verifier=row.verifier, accepted=_accepted(verdict), reason=verdict.reason, source=row.source)
+        Cell(verifier=row.verifier, accepted=accepted(verdict), reason=verdict.reason, source=row.source)
         for row, verdict in pairs
     ]
 
 
-def _accepted(verdict: Verdict) -> bool:
+def accepted(verdict: Verdict) -> bool:
     return verdict.status is Status.CORRECT
 
 
-def _rates(pairs: Pairs) -> dict[str, Rate]:
+def rates_of_pairs(pairs: Pairs) -> dict[str, Rate]:
     right = [verdict for row, verdict in pairs if row.correct is True]
     wrong = [verdict for row, verdict in pairs if row.correct is False]
     undecided = sum(verdict.status is Status.UNDECIDED for _, verdict in pairs)
     return {
-        "fnr": rate(sum(not _accepted(verdict) for verdict in right), len(right)),
-        "fpr": rate(sum(map(_accepted, wrong)), len(wrong)),
+        "fnr": rate(sum(not accepted(verdict) for verdict in right), len(right)),
+        "fpr": rate(sum(map(accepted, wrong)), len(wrong)),
         "undecided": rate(undecided, len(pairs)),
     }
 
@@ -172,14 +175,12 @@ def _rates(pairs: Pairs) -> dict[str, Rate]:
 def _accuracy(pairs: Pairs) -> float | None:
     """Undecided counts as wrong."""
     labelled = [(row, verdict) for row, verdict in pairs if row.correct is not None]
-    good = sum(
-        verdict.status is not Status.UNDECIDED and _accepted(verdict) == row.correct for row, verdict in labelled
-    )
+    good = sum(verdict.status is not Status.UNDECIDED and accepted(verdict) == row.correct for row, verdict in labelled)
     return good / len(labelled) if labelled else None
 
 
 def _plain(pairs: Pairs) -> dict[str, Any]:
-    rates = _rates(pairs)
+    rates = rates_of_pairs(pairs)
     return {"n": len(pairs), "accuracy": _accuracy(pairs)} | {name: value.estimate for name, value in rates.items()}
 
 
@@ -193,7 +194,7 @@ def _grouped(pairs: Pairs, key: Callable[[LabelledRow], str]) -> dict[str, list[
 def _table(pairs: Pairs, key: Callable[[LabelledRow], str]) -> dict[str, dict[str, Any]]:
     table: dict[str, dict[str, Any]] = {}
     for name, group in _grouped(pairs, key).items():
-        rates = {rate_name: value.to_json() for rate_name, value in _rates(group).items()}
+        rates = {rate_name: value.to_json() for rate_name, value in rates_of_pairs(group).items()}
         table[name] = {"n": len(group), "accuracy": _accuracy(group)} | rates
     return table
 
@@ -213,7 +214,7 @@ def _by_reason(pairs: Pairs) -> dict[str, dict[str, int]]:
     for row, verdict in pairs:
         entry = table.setdefault(verdict.reason, {"n": 0, "wrong": 0})
         entry["n"] += 1
-        entry["wrong"] += row.correct is not None and _accepted(verdict) != row.correct
+        entry["wrong"] += row.correct is not None and accepted(verdict) != row.correct
     return dict(sorted(table.items(), key=lambda item: (-item[1]["n"], item[0])))
 
 
@@ -223,10 +224,10 @@ def _disagreements(pairs: Pairs) -> list[dict[str, Any]]:
     for row, verdict in pairs:
         if verdict.status is Status.UNDECIDED:
             rank = 2
-        elif row.correct is None or _accepted(verdict) == row.correct:
+        elif row.correct is None or accepted(verdict) == row.correct:
             continue
         else:
-            rank = 0 if _accepted(verdict) else 1
+            rank = 0 if accepted(verdict) else 1
         found.append((rank, _shown(row, verdict)))
     found.sort(key=lambda item: item[0])
     return [entry for _, entry in found[:MAX_DISAGREEMENTS]]

@@ -1,28 +1,52 @@
-"""Measure how often the verifier is wrong on labelled responses, and write a report.
+"""Measure how often a verifier is wrong, with all, some or no labels, and write a report.
 
 \b
   verigold audit data/samples/graded_responses.jsonl.gz --out runs/audit
   verigold audit cases.jsonl --out runs/audit --max-fnr 0.02 --max-fpr 0.01
+  verigold audit responses.jsonl --out runs/audit --label --sample 100
+  verigold audit responses.jsonl --out runs/audit --verifier math --verifier math-verify
 """
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from verifiers.audit import AuditResult, Rate
+    from verifiers.cases import LabelledRow
 
 
 def command(
     file: Annotated[
         Path,
         typer.Argument(
-            help="JSON Lines with ground_truth, response, correct and optionally verifier, verifier_options, "
-            "category, source, id."
+            help="JSON Lines with ground_truth, response and optionally correct (all rows, some or none), verifier, "
+            "verifier_options, category, source, question, id."
         ),
     ],
-    out: Annotated[Path, typer.Option("--out", help="Folder for audit.json and report.html.")],
+    out: Annotated[Path, typer.Option("--out", help="Folder for audit.json, report.html and labels.jsonl.")],
+    verifier: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--verifier", help="Compare this verifier with the others so named: math, choice, qa, format, math-verify."
+        ),
+    ] = None,
+    label: Annotated[
+        bool, typer.Option("--label", help="Label a random sample in the terminal; go on where you stopped.")
+    ] = False,
+    sample: Annotated[int, typer.Option("--sample", min=1, help="Labels to collect with --label.")] = 100,
+    show_verdict: Annotated[
+        bool, typer.Option("--show-verdict", help="Show the verdict while labelling; it may lead you.")
+    ] = False,
     max_fnr: Annotated[float | None, typer.Option("--max-fnr", help="Exit 1 above this false negative rate.")] = None,
     max_fpr: Annotated[float | None, typer.Option("--max-fpr", help="Exit 1 above this false positive rate.")] = None,
     workers: Annotated[int | None, typer.Option("--workers", min=1, help="Processes; by default one a core.")] = None,
@@ -31,24 +55,112 @@ def command(
     from pipeline.atomic import write_text
     from pipeline.config import RecipeError
     from pipeline.progress import stderr_console
-    from verifiers.audit import RowError, exceeded, read_rows, run_audit
+    from verifiers.audit import RowError, read_rows, run_audit
     from verigold.commands.verify import print_table
     from verigold.report.audit import render
 
     console = stderr_console(quiet=quiet)
+    check_verifiers(verifier or [])
     try:
         rows = read_rows(file)
+        console.print(f"audit: {len(rows):,} rows of {file}")
+        result = run_audit(rows, workers=workers)
+        result = labelled(result, out, sample if label else 0, show_verdict=show_verdict, console=console)
     except RowError as error:
         raise RecipeError(str(error)) from None
-    console.print(f"audit: {len(rows):,} rows of {file}")
-    result = run_audit(rows, workers=workers)
     audit = result.to_json()
+    if verifier:
+        audit["agreement"] = agreement(result, verifier, workers=workers, console=console)
     out.mkdir(parents=True, exist_ok=True)
     write_text(out / "audit.json", json.dumps(audit, ensure_ascii=False, indent=1) + "\n")
     write_text(out / "report.html", render(audit))
     print_table(result)
+    print_few_labels(result)
     typer.echo(f"report: {out / 'report.html'}")
-    failed = exceeded(result.rates(), (("fnr", max_fnr), ("fpr", max_fpr)))
+    check_limits(result, max_fnr, max_fpr, console)
+
+
+def check_verifiers(names: Sequence[str]) -> None:
+    """Raises RecipeError for a name that is not known, or given twice."""
+    from pipeline.config import RecipeError
+    from verifiers.agreement import known_verifiers
+
+    for name in names:
+        if name not in known_verifiers():
+            raise RecipeError(f"--verifier {name}: unknown verifier; known: {', '.join(known_verifiers())}")
+        if names.count(name) > 1:
+            raise RecipeError(f"--verifier {name}: given twice; name each verifier once")
+
+
+def labelled(result: AuditResult, out: Path, sample: int, *, show_verdict: bool, console: Console) -> AuditResult:
+    """The result with the labels in `out`, after asking for more when `sample` is not 0. Raises RowError."""
+    from rich.console import Console as Terminal
+
+    from pipeline.config import RecipeError
+    from verifiers.labelling import LABELS_FILE, read_labels, with_labels
+    from verigold.labelling import label
+
+    if sample and all(row.correct is not None for row in result.rows):
+        raise RecipeError("--label: every row has a label already; leave --label out")
+    if sample:
+        answers = label(result, out, sample=sample, show_verdict=show_verdict, console=Terminal(highlight=False))
+    else:
+        answers = read_labels(out)
+    rows, strangers = with_labels(result.rows, answers)
+    if answers:
+        known = sum(answer.correct is not None for answer in answers)
+        console.print(f"audit: {known} labels of {out / LABELS_FILE}")
+    if strangers:
+        console.print(f"audit: {strangers} answers there belong to no row of this file and are left out")
+    return replace(result, rows=tuple(rows))
+
+
+def agreement(result: AuditResult, names: Sequence[str], *, workers: int | None, console: Console) -> dict[str, Any]:
+    """`agreement` of audit.json. One name alone is compared with the verifiers that the rows name."""
+    from pipeline.progress import progress
+    from verifiers.agreement import NAMED, Side, compare, verdicts_of
+
+    rows: Sequence[LabelledRow] = result.rows
+    sides = [Side(name=NAMED, verdicts=result.verdicts)] if len(names) == 1 else []
+    for name in names:
+        with progress(console, f"audit: {name}", len(rows)) as advance:
+            verdicts = verdicts_of(name, rows, workers=workers, advance=advance)
+        sides.append(Side(name=name, verdicts=tuple(verdicts)))
+    return compare(result.pairs, sides)
+
+
+def print_few_labels(result: AuditResult) -> None:
+    """Says on stdout what is known of the whole file when only some rows, or none, have labels."""
+    labels = sum(row.correct is not None for row in result.rows)
+    rates = result.estimated_rates()
+    if labels == len(result.rows):
+        return
+    if rates is None:
+        known = "no labels" if not labels else f"{labels} labels, not on accepted and rejected rows both"
+        typer.echo(f"{known}: the error rates are not identified; label some rows with --label")
+        return
+    told = ", ".join(f"{name.upper()} {_told(value)}" for name, value in rates.items())
+    typer.echo(f"estimated for all {len(result.rows):,} rows from {labels} labels: {told}")
+    typer.echo("the table above counts the labelled rows alone")
+
+
+def _told(value: Rate) -> str:
+    return f"{value.estimate:.2%} [{value.low:.2%}, {value.high:.2%}]"
+
+
+def check_limits(result: AuditResult, max_fnr: float | None, max_fpr: float | None, console: Console) -> None:
+    """Exit 1 above a limit. With few labels the estimate for all rows counts."""
+    from pipeline.config import RecipeError
+    from verifiers.audit import exceeded
+
+    if (max_fnr is not None or max_fpr is not None) and all(row.correct is None for row in result.rows):
+        raise RecipeError(
+            "--max-fnr, --max-fpr: no row has a label, so nothing can be checked; label some with --label"
+        )
+    estimated = result.estimated_rates()
+    if estimated is not None and (max_fnr is not None or max_fpr is not None):
+        console.print("audit: some rows have no label, so the limits are held against the estimates for all rows")
+    failed = exceeded(estimated or result.rates(), (("fnr", max_fnr), ("fpr", max_fpr)))
     for line in failed:
         console.print(f"audit: {line}")
     if failed:
