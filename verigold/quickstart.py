@@ -238,8 +238,9 @@ def _transcripts(config: QuickstartConfig, root: Path) -> None:
     """Greedy answers of base and trained model to the same held-out problems, side by side."""
     from engines.engine import Message, SamplingParams
     from engines.torch_engine import TorchEngine
+    from pipeline.rollouts import request_for
     from pipeline.shards import read_shards
-    from verifiers import Request, verify_many
+    from verifiers import verify_many
 
     heldout = read_shards(root / "heldout")[: config.transcripts // 2]
     prompts = [[Message(role="user", content=problem.question)] for problem in heldout]
@@ -248,10 +249,7 @@ def _transcripts(config: QuickstartConfig, root: Path) -> None:
         params = SamplingParams(temperature=0.0, max_tokens=config.max_tokens)
         drawn = {index: text for index, _, text in TorchEngine.from_folder(model).generate(prompts, params)}
         answers = [drawn[index].text for index in range(len(heldout))]
-        requests = [
-            Request(response=answer, ground_truth=problem.ground_truth, verifier=problem.verifier)
-            for problem, answer in zip(heldout, answers, strict=True)
-        ]
+        requests = [request_for(problem, answer) for problem, answer in zip(heldout, answers, strict=True)]
         for problem, answer, verdict in zip(heldout, answers, verify_many(requests), strict=True):
             rows.append(
                 {
