@@ -112,17 +112,20 @@ def compare(pairs: Pairs, sides: Sequence[Side]) -> dict[str, Any]:
     choices = [[accepted(verdict) for verdict in side.verdicts] for side in sides]
     minority = [min(sum(votes), len(votes) - sum(votes)) for votes in zip(*choices, strict=True)]
     labelled = sum(row.correct is not None for row in rows)
+    couples = [
+        _pair(sides[a].name, sides[b].name, choices[a], choices[b]) for a, b in combinations(range(len(sides)), 2)
+    ]
+    errors = sum(minority) / len(minority)
+    halves = [couple["worse_of_the_two_at_least"]["estimate"] for couple in couples]
     return {
         "n": len(rows),
         "labelled": labelled,
         "verifiers": [_side(pairs, side) for side in sides],
-        "pairs": [
-            _pair(sides[a].name, sides[b].name, choices[a], choices[b]) for a, b in combinations(range(len(sides)), 2)
-        ],
+        "pairs": couples,
         "all": {
             "unanimous": rate(sum(votes == 0 for votes in minority), len(minority)).to_json(),
-            "sum_of_error_rates_at_least": sum(minority) / len(minority),
-            "worst_error_rate_at_least": sum(minority) / len(minority) / len(sides),
+            "sum_of_error_rates_at_least": errors,
+            "worst_error_rate_at_least": max(errors / len(sides), *halves),
         },
         "not_identified": [] if labelled else list(NOT_IDENTIFIED),
     }

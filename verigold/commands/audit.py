@@ -119,12 +119,16 @@ def agreement(result: AuditResult, names: Sequence[str], *, workers: int | None,
     """`agreement` of audit.json. One name alone is compared with the verifiers that the rows name."""
     from pipeline.progress import progress
     from verifiers.agreement import NAMED, Side, compare, verdicts_of
+    from verifiers.peers import MATH_VERIFY
 
     rows: Sequence[LabelledRow] = result.rows
     sides = [Side(name=NAMED, verdicts=result.verdicts)] if len(names) == 1 else []
     for name in names:
-        with progress(console, f"audit: {name}", len(rows)) as advance:
-            verdicts = verdicts_of(name, rows, workers=workers, advance=advance)
+        if name == MATH_VERIFY:
+            with progress(console, f"audit: {name}", len(rows)) as advance:
+                verdicts = verdicts_of(name, rows, workers=workers, advance=advance)
+        else:
+            verdicts = verdicts_of(name, rows, workers=workers)
         sides.append(Side(name=name, verdicts=tuple(verdicts)))
     return compare(result.pairs, sides)
 

@@ -28,10 +28,11 @@ from verigold.report.blocks import (
     share,
     verdict_words,
 )
-from verigold.report.figures import Bar, bars
+from verigold.report.estimates import estimates, measured, summary_of_few
 from verigold.report.folders import Json, items, table, whole
 from verigold.report.page import to_html
-from verigold.report.words import Interval, bounds, count, interval, percent, plural, shorten
+from verigold.report.rates import rates_figure, with_bounds
+from verigold.report.words import bounds, count, interval, percent, plural, shorten
 
 MEASURES = {
     "fnr": ("false negatives", "correct responses that were not accepted"),
@@ -50,9 +51,22 @@ def render(audit_json: Json) -> str:
 def document(audit_json: Json) -> Document:
     return Document(
         title="Verifier audit",
-        subtitle=f"{plural(whole(audit_json.get('n')), 'labelled response')}",
+        subtitle=_subtitle(audit_json),
         blocks=blocks(audit_json),
     )
+
+
+def _labels(audit_json: Json) -> int:
+    confusion = table(audit_json.get("confusion"))
+    return sum(whole(n) for entry in confusion.values() for n in table(entry).values())
+
+
+def _subtitle(audit_json: Json) -> str:
+    """An older audit.json may hold no confusion; then every response counts as labelled."""
+    n, labels = whole(audit_json.get("n")), _labels(audit_json)
+    if not audit_json.get("confusion") or labels == n:
+        return plural(n, "labelled response")
+    return f"{plural(n, 'response')}, {count(labels) if labels else 'none'} of them labelled"
 
 
 def blocks(audit_json: Json, *, nested: bool = False) -> list[Block]:
@@ -61,8 +75,11 @@ def blocks(audit_json: Json, *, nested: bool = False) -> list[Block]:
     found: list[Block] = [
         Paragraph(text=summary(audit_json), kind="plain" if nested else "lead"),
         *([] if nested else [_facts(audit_json)]),
-        Section(title="Verdicts against labels", blocks=[overall_figure(audit_json), confusion_table(audit_json)]),
+        *estimates(audit_json),
     ]
+    if _labels(audit_json):
+        against = [overall_figure(audit_json), confusion_table(audit_json)]
+        found.append(Section(title="Verdicts against labels", blocks=[*_drawn_note(audit_json), *against]))
     for key, title in (("by_category", "By category of answer"), ("by_source", "By source")):
         groups = table(audit_json.get(key))
         if groups:
@@ -74,34 +91,43 @@ def blocks(audit_json: Json, *, nested: bool = False) -> list[Block]:
     return found
 
 
+def _drawn_note(audit_json: Json) -> list[Block]:
+    if not audit_json.get("estimated"):
+        return []
+    text = (
+        "From here on, error rates count the labelled rows alone. Labels that were drawn by stratum are no picture of "
+        "the whole file; the estimate above is."
+    )
+    return [Paragraph(text=text, kind="note")]
+
+
 def summary(audit_json: Json) -> str:
     """One paragraph computed from the audit."""
+    few = summary_of_few(audit_json, _labels(audit_json))
+    if few:
+        return few
     fnr, fpr, undecided = (interval(audit_json.get(measure)) for measure in MEASURES)
     confusion = table(audit_json.get("confusion"))
     text = f"On {plural(whole(audit_json.get('n')), 'labelled response')}"
     if fnr is not None:
         rows = sum(whole(n) for n in table(confusion.get("labelled_correct")).values())
-        text += f" the verifier did not accept {_with_bounds(fnr)} of the {count(rows or fnr.n)} correct ones"
+        text += f" the verifier did not accept {with_bounds(fnr)} of the {count(rows or fnr.n)} correct ones"
     if fpr is not None:
         rows = sum(whole(n) for n in table(confusion.get("labelled_wrong")).values())
-        text += f" and accepted {_with_bounds(fpr)} of the {count(rows or fpr.n)} wrong ones"
+        text += f" and accepted {with_bounds(fpr)} of the {count(rows or fpr.n)} wrong ones"
     if undecided is not None:
-        text += f"; it left {_with_bounds(undecided)} undecided"
+        text += f"; it left {with_bounds(undecided)} undecided"
     return text + ". Brackets are 95 % intervals. Undecided counts as not accepted."
-
-
-def _with_bounds(value: Interval) -> str:
-    return f"{percent(value.estimate)} {bounds(value)}".rstrip()
 
 
 def _facts(audit_json: Json) -> Facts:
     found = []
     for measure, (name, meaning) in MEASURES.items():
-        value = interval(audit_json.get(measure))
+        value = interval(measured(audit_json).get(measure))
         if value is not None:
             found.append(Fact(value=percent(value.estimate), label=f"{name}: {meaning}", note=bounds(value)))
     accuracy = interval(audit_json.get("accuracy"))
-    if accuracy is not None:
+    if accuracy is not None and not audit_json.get("estimated"):
         found.append(Fact(value=percent(accuracy.estimate), label="agreement with the labels", note=bounds(accuracy)))
     return Facts(items=found)
 
@@ -110,24 +136,6 @@ def overall_figure(audit_json: Json) -> Figure:
     """The three error rates with their intervals."""
     values = [(name, interval(audit_json.get(measure))) for measure, (name, _) in MEASURES.items()]
     return rates_figure("Error rates of the verifier", [(name, value) for name, value in values if value], "rate")
-
-
-def rates_figure(title: str, rates: Sequence[tuple[str, Interval]], name: str, *, small: bool = False) -> Figure:
-    """Bars with intervals; the longest bar fills the axis."""
-    rows = [Bar(label=label, value=v.estimate, low=v.low, high=v.high, note=bounds(v)) for label, v in rates]
-    told = "; ".join(f"{label} {_with_bounds(value)}" for label, value in rates)
-    return Figure(
-        title=title,
-        description="Bars are estimates, whiskers 95 % intervals.",
-        words=f"{told}.",
-        draw=lambda width: bars(rows, width),
-        table=Table(
-            caption=title,
-            columns=[*left(name), *right("estimate, 95 % interval", "rows")],
-            rows=[[plain(label), rate(value), counted(value.n)] for label, value in rates],
-        ),
-        small=small,
-    )
 
 
 def confusion_table(audit_json: Json) -> Table:
