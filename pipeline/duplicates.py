@@ -6,7 +6,6 @@ Similarity alone never decides: copies with one number or one deciding word chan
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
@@ -25,7 +24,6 @@ COPY = 0.6
 OPPOSED = 0.7
 NEAR_COPY = 0.8
 """From here on a changed deciding word is the difference that was meant, not a rewording."""
-SAME_WORDS = 0.85
 SAME_CONTENT = 0.95
 SHARED_CONTENT = 0.5
 CONFLICT = 0.9
@@ -46,7 +44,6 @@ REWORDED = MappingProxyType(
 numbers agree, the more words must. Fitted on GSM8K: its reworded test set, and other pairs with equal answers."""
 EXCHANGED = 0.7
 """From this similarity on, a number that stands for another one is what was meant to differ."""
-WEAK_ANSWER = 0.15
 VARIANT = 0.75
 """Jaccard of content words from which other numbers, or numbers in other places, make a variant and no rewording."""
 MIN_SHARED = 2
@@ -190,8 +187,6 @@ def symbols(form: Canonical) -> Counter[str]:
     return Counter(t for t in form.hard if not t[0].isdigit() and t not in _GROUPS and not _FIGURE.match(t))
 
 
-MIN_WORDS = 5
-_NEGATIONS = frozenset(["not", "no", "never", "none", "without"])
 _ARTICLES = frozenset(["a", "an", "the", "that", "then", "is", "are", "be", "of", "to", "in"])
 
 
@@ -227,12 +222,6 @@ def _same_but_figure(pair: Pair) -> bool:
     """A long text that is nearly the same, with its figure drawn by other code."""
     long = min(len(pair.a.tokens), len(pair.b.tokens)) >= LONG
     return long and pair.similarity >= CONFLICT and pair.numbers_equal
-
-
-def weakness(answer: str) -> float:
-    """How little an equal answer says: many problems have a one-digit answer."""
-    plain = plain_answer(answer).lstrip("-")
-    return WEAK_ANSWER if len(plain) == 1 else 0.0
 
 
 def _reworded(pair: Pair, margin: float = 0.0) -> bool:
@@ -386,32 +375,3 @@ def _as_renamed(pair: Pair, score: float) -> Match | None:
     if _renamed(pair):
         return Match(kind="duplicate", rule="variables-renamed", score=score)
     return None
-
-
-def plain_answer(text: str) -> str:
-    """A spelling of an answer in which equal strings are certainly equal answers."""
-    text = unicodedata.normalize("NFKC", text).strip().strip("$").strip()
-    text = re.sub(r"\\[dt]frac", r"\\frac", text)
-    text = re.sub(r"\\(?:left|right|,|!|;|:| )", "", text)
-    text = re.sub(r"\\(?:text|mathrm|mathbf|textbf)\s*\{([^{}]*)\}", r"\1", text)
-    text = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", re.sub(r"\s+", "", text))
-    text = re.sub(r"\\frac(\d)(\d)(?!\d)", r"\\frac{\1}{\2}", text)
-    number = re.fullmatch(r"(-?)0*(\d+)(?:\.(\d*?)0*)?", text)
-    if number:
-        sign, whole, decimals = number.groups()
-        return f"{sign}{whole}.{decimals}" if decimals else f"{sign}{whole}"
-    return text.rstrip(".").lower() if text.isalpha() else text.rstrip(".")
-
-
-_FORMULA = re.compile(r"[\\^_=+*/<>{}|]")
-
-
-def texts_agree(first: str, second: str) -> bool:
-    """Two answers in prose that say the same: nearly the same words, the same numbers and negations."""
-    if _FORMULA.search(first) or _FORMULA.search(second):
-        return False
-    one, other = (re.findall(r"\d+|[^\W\d_]+", text.casefold()) for text in (first, second))
-    if min(len(one), len(other)) < MIN_WORDS:
-        return one == other and bool(one)
-    decisive = [{word for word in words if word.isdigit() or word in _NEGATIONS} for words in (one, other)]
-    return decisive[0] == decisive[1] and Indel.normalized_similarity(one, other) >= SAME_WORDS

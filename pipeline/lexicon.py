@@ -362,25 +362,3 @@ STYLE = frozenset(
     )
 )
 """Commands that change how something looks, not what it is."""
-
-INSTRUCTIONS = (
-    r"let'?s think step by step(?:\s*,?\s*(?:and\s+)?(?:then\s+)?(?:output|put|give|write)?[^.\n]*?(?:\\boxed\s*\{\s*\}"
-    r"|boxed\s*\{\s*\}|\\boxed|final answer)[^.\n]*)?\.?",
-    r"solve the following math(?:ematics|s)? problem(?: step by step| efficiently and clearly)?[.:]?(?:\s*the last line"
-    r" of your response should be of the form answer:[^\n]*?(?:where \$?answer is the answer to the problem\.?|\.))?",
-    r"remember to put your answer on its own line after \"?answer:?\"?\.?",
-    r"(?:please\s+)?reason step by step,?\s*(?:and\s+)?put your final answer (?:with)?in \\?boxed\s*\{?\s*\}?\.?",
-    r"(?:please\s+)?(?:put|enclose|write|present|provide|give|output|return) (?:your|the) (?:final )?answer"
-    r"(?: with)?in(?:side)? \\?boxed\s*\{?\s*\}?\.?",
-    r"please (?:think|reason|solve|answer)[^.\n]*step by step\.?",
-    r"the (?:final )?answer should be (?:put |enclosed |given )?(?:with)?in \\boxed\s*\{?\s*\}?\.?",
-    r"return your final response within \\boxed\s*\{?\s*\}?\.?(?: only include the letter choice[^.\n]*\.)?",
-)
-"""Prompt boilerplate around a question, for `re.IGNORECASE`; no part of any problem."""
-
-ANSWER_FORMAT = (
-    r"(?:express|give|write|enter|state|leave) (?:your|the) (?:final )?answers?"
-    r" (?:as|in|to|using|with|separated)\b[^.?!]*[.?!]",
-    r"(?:enter|type|write|give|choose) the letter[^.?!\n]*[.?!]?",
-)
-"""Sentences on how to write the answer: part of the problem, but two that differ in nothing else are one problem."""

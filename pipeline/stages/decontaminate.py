@@ -15,9 +15,10 @@ from typing import Any, Literal
 
 from rapidfuzz.distance import LCSseq
 
+from pipeline.answers import plain_answer
 from pipeline.canonical import Canonical, canonical
 from pipeline.config import STRICT, RecipeError
-from pipeline.duplicates import Pair, Relation, judge, plain_answer, plausible
+from pipeline.duplicates import Pair, Relation, judge, plausible
 from pipeline.gold import with_meta
 from pipeline.problem import Problem
 from pipeline.sources import AnswerPattern, Format, Source, read_source

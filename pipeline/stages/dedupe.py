@@ -12,9 +12,10 @@ import numpy as np
 import pyarrow as pa
 from rensa.rensa import RMinHash
 
+from pipeline.answers import plain_answer, texts_agree, weakness
 from pipeline.canonical import Canonical, canonical, is_hard
 from pipeline.config import STRICT
-from pipeline.duplicates import Match, Pair, Relation, judge, plain_answer, plausible, texts_agree, weakness
+from pipeline.duplicates import Match, Pair, Relation, judge, plausible
 from pipeline.problem import Problem
 from pipeline.stage import Context, Drop, drop
 from verifiers import Request, verify_many

@@ -1,0 +1,48 @@
+"""Answers as evidence: which spellings are certainly equal, which prose says the same, which answers say little."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from rapidfuzz.distance import Indel
+
+WEAK_ANSWER = 0.15
+MIN_WORDS = 5
+SAME_PROSE = 0.85
+_NEGATIONS = frozenset(["not", "no", "never", "none", "without"])
+
+
+def weakness(answer: str) -> float:
+    """How little an equal answer says: many problems have a one-digit answer."""
+    plain = plain_answer(answer).lstrip("-")
+    return WEAK_ANSWER if len(plain) == 1 else 0.0
+
+
+def plain_answer(text: str) -> str:
+    """A spelling of an answer in which equal strings are certainly equal answers."""
+    text = unicodedata.normalize("NFKC", text).strip().strip("$").strip()
+    text = re.sub(r"\\[dt]frac", r"\\frac", text)
+    text = re.sub(r"\\(?:left|right|,|!|;|:| )", "", text)
+    text = re.sub(r"\\(?:text|mathrm|mathbf|textbf)\s*\{([^{}]*)\}", r"\1", text)
+    text = re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", re.sub(r"\s+", "", text))
+    text = re.sub(r"\\frac(\d)(\d)(?!\d)", r"\\frac{\1}{\2}", text)
+    number = re.fullmatch(r"(-?)0*(\d+)(?:\.(\d*?)0*)?", text)
+    if number:
+        sign, whole, decimals = number.groups()
+        return f"{sign}{whole}.{decimals}" if decimals else f"{sign}{whole}"
+    return text.rstrip(".").lower() if text.isalpha() else text.rstrip(".")
+
+
+_FORMULA = re.compile(r"[\\^_=+*/<>{}|]")
+
+
+def texts_agree(first: str, second: str) -> bool:
+    """Two answers in prose that say the same: nearly the same words, the same numbers and negations."""
+    if _FORMULA.search(first) or _FORMULA.search(second):
+        return False
+    one, other = (re.findall(r"\d+|[^\W\d_]+", text.casefold()) for text in (first, second))
+    if min(len(one), len(other)) < MIN_WORDS:
+        return one == other and bool(one)
+    decisive = [{word for word in words if word.isdigit() or word in _NEGATIONS} for words in (one, other)]
+    return decisive[0] == decisive[1] and Indel.normalized_similarity(one, other) >= SAME_PROSE
