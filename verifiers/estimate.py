@@ -17,7 +17,7 @@ All this needs the labels to be a random sample inside each stratum.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -99,12 +99,26 @@ class Prior:
     many: float
 
 
-MIDDLE, LOW, HIGH = Prior(few=0.5, many=3.0), Prior(few=0.05, many=3.0), Prior(few=0.5, many=1.5)
+MIDDLE, LOW = Prior(few=0.5, many=3.0), Prior(few=0.05, many=3.0)
+HIGH_MANY = 2.0
+
+
+def low_prior(_: float) -> Prior:
+    """Leans to few errors."""
+    return LOW
+
+
+def high_prior(share: float) -> Prior:
+    """Leans to many errors: one error more than seen, shared by the groups with the same verdict according to size.
+    With a single group that is the prior whose upper bound is Clopper and Pearson's."""
+    return Prior(few=max(0.1, share), many=HIGH_MANY)
+
+
 _MEANS = (0.001, 0.002, 0.004, 0.007, 0.012, 0.02, 0.035, 0.06, 0.1, 0.15, 0.22, 0.3, 0.4, 0.5, 0.62, 0.75, 0.88)
 _CONCENTRATIONS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=128)
 def _grid(prior: Prior) -> tuple[Floats, Floats, Floats]:
     """Mean, concentration and log weight of every point of the grid."""
     means, strengths = np.meshgrid(np.array(_MEANS), np.array(_CONCENTRATIONS), indexing="ij")
@@ -126,11 +140,14 @@ def _weights(prior: Prior, errors: Ints, labelled: Ints) -> Floats:
     return weights / weights.sum()
 
 
-def _draw_errors(strata: Strata, prior: Prior, generator: np.random.Generator) -> Floats:
-    """Error counts of the whole strata, shape (draws, strata): those seen and those drawn for the unlabelled rows."""
+def _draw_errors(strata: Strata, prior_of: Callable[[float], Prior], generator: np.random.Generator) -> Floats:
+    """Error counts of the whole strata, shape (draws, strata): those seen and those drawn for the unlabelled rows.
+    prior_of: the prior of a group, given its share of the rows with the same verdict."""
     drawn = np.zeros((DRAWS, len(strata.cells)))
-    means, strengths, _ = _grid(prior)
     for group in strata.groups:
+        side = strata.accepted == strata.accepted[group[0]]
+        prior = prior_of(round(float(strata.size[group].sum() / strata.size[side].sum()), 2))
+        means, strengths, _ = _grid(prior)
         errors, labelled = strata.errors[group], strata.labelled[group]
         points = generator.choice(len(means), size=DRAWS, p=_weights(prior, errors, labelled))
         a = (means * strengths)[points][:, None] + errors
@@ -169,7 +186,7 @@ def estimate(strata: Strata, *, seed: int = 0) -> dict[str, Estimate] | None:
             return None
     generator = np.random.default_rng(seed)
     found = rates_of(strata, _weighted(strata))
-    low, high = (rates_of(strata, _draw_errors(strata, prior, generator)) for prior in (LOW, HIGH))
+    low, high = (rates_of(strata, _draw_errors(strata, prior, generator)) for prior in (low_prior, high_prior))
     tail = (1 - LEVEL) / 2
     result: dict[str, Estimate] = {}
     for name, point, below, above in zip(("fnr", "fpr"), found, low, high, strict=True):
