@@ -71,7 +71,7 @@ def final_answer(response: str) -> Answer:
         return _none("truncated", "thought")
     if not text.strip():
         return _none("no-answer")
-    text = text[-MAX_TAIL:]
+    text = _without_hidden(text[-MAX_TAIL:])
     tagged = _tagged(text)
     if tagged is not None:
         inner = tagged.strip()
@@ -80,6 +80,30 @@ def final_answer(response: str) -> Answer:
         found = boxed(inner)
         return found if found is not None else _in_text(inner, "tag")
     return boxed(text) or _in_text(text, "whole")
+
+
+_HIDDEN = re.compile(r"<!--|~~|\\[hv]?phantom\s?\{|\\(?:[bx]?cancel|sout)\s?\{|(?:(?<=\s)|^)%(?=\s[^\n]*\\boxed)", re.M)
+_CLOSING = {"<!--": "-->", "~~": "~~", "%": "\n"}
+
+
+def _without_hidden(text: str) -> str:
+    """Without boxes that nobody sees or that were struck out: comments, phantoms, crossed-out text."""
+    if not any(mark in text for mark in ("<!--", "~~", "phantom", "cancel", "sout", "%")):
+        return text
+    parts: list[str] = []
+    position = 0
+    while (match := _HIDDEN.search(text, position)) is not None:
+        if match.group().endswith("{"):
+            end = _brace_end(text, match.end() - 1) or len(text)
+        else:
+            closing = _CLOSING[match.group()]
+            found = text.find(closing, match.end())
+            end = found + len(closing) if found >= 0 else len(text)
+        hidden = text[match.start() : end]
+        shown = "boxed" not in hidden and match.group() not in ("<!--", "~~")
+        parts += [text[position : match.start()], hidden if shown else " "]
+        position = end
+    return "".join((*parts, text[position:]))
 
 
 def _tagged(text: str) -> str | None:

@@ -112,7 +112,7 @@ def _without_stop(text: str) -> str:
         text = shorter
 
 
-_BETWEEN_DIGITS = re.compile(r"(?<!\d)\s+|\s+(?!\d)")
+_BETWEEN_DIGITS = re.compile(r"(?<![\d\s])\s+|\s+(?![\d\s])")
 _THIN_SPACES = re.compile(r"\\[,;:! ]|~")
 
 

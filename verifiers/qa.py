@@ -165,11 +165,30 @@ def _contained(wanted: Alias, found: Alias, text: str, aliases: Sequence[Alias])
     if span is None:
         return False
     before, after = found.words[: span[0]], found.words[span[1] :]
-    if any(word in wordlists.NEGATIONS for word in before[-3:]):
+    if any(word in wordlists.NEGATIONS for word in before[-3:]) or _another_person(wanted, before, text, aliases):
         return False
     if len(found.words) <= SHORT and any(word in _OFFERS for word in (*before[-2:], *after[:1])):
         return False
     return not _listed(wanted, text, {item.words for item in aliases})
+
+
+_TITLES = frozenset(
+    "president king queen sir dame lord lady mr mrs ms dr professor prof general captain saint st pope emperor senator "
+    "madame prince princess colonel king major".split()
+)
+
+
+def _another_person(wanted: Alias, before: Sequence[str], text: str, aliases: Sequence[Alias]) -> bool:
+    """Pierre Curie for Curie, where another alias says Marie Curie: a first name that no alias has."""
+    parts = text.split()
+    if len(wanted.words) != 1 or not before or not 2 <= len(parts) <= 3 or not all(part[0].isupper() for part in parts):
+        return False
+    longer = [item.words for item in aliases if len(item.words) > 1 and item.words[-1] == wanted.words[0]]
+    if not longer or before[-1] in _TITLES or not before[-1].isalpha():
+        return False
+    known = {word for words in longer for word in words[:-1]}
+    first = before[-1]
+    return not any(word.startswith(first) or first.startswith(word) for word in known)
 
 
 def _listed(wanted: Alias, text: str, aliases: set[tuple[str, ...]]) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from verifiers.answer import tree
 from verifiers.answer.tree import Node
 
@@ -9,8 +11,17 @@ from verifiers.answer.tree import Node
 def bind(op: str, body: Node, variable: str, bounds: tuple[Node, ...]) -> Node:
     """A binder with its variable renamed by depth, so that sums that differ only in the index are equal trees."""
     tree.shallow(body)
+    if any(_indexed(name, variable) for name in tree.symbols(body)):
+        # a_n under a sum over n is an unknown function of n: only equal trees are equal
+        return Node("func", (body, tree.symbol(variable), *bounds), f"{op} of terms")
     fresh = f"#{_binders(body)}"
     return Node(op, (rename(body, variable, fresh), *bounds), fresh)
+
+
+def _indexed(name: str, variable: str) -> bool:
+    """a_n, a_{n-k} depend on n."""
+    _, _, subscript = name.partition("_")
+    return variable in re.findall(r"\\?[A-Za-z]+", subscript) or (len(variable) == 1 and variable in subscript)
 
 
 def _binders(node: Node) -> int:

@@ -154,6 +154,8 @@ def _bag(left: Bag, right: Answer) -> Outcome | None:
         if _system(left):
             return _in_order(left, right.items)
         if right.left == "[" and right.right == "]":
+            if left.braced and len(right.items) == 2 and _increasing(right):
+                return Outcome.DIFFERENT
             return same_set(left.items, right.items)
         if _interval_like(left):
             return _bag_region(left, regions.interval(right))
@@ -167,6 +169,12 @@ def _bag(left: Bag, right: Answer) -> Outcome | None:
     if not left.braced and isinstance(right, Scalar) and all(same(item, right) in EQUAL for item in left.items):
         return Outcome.EXACT
     return None
+
+
+def _increasing(pair: Ordered) -> bool:
+    """[2, 5] is an interval before it is a list of two."""
+    low, high = (_plain_number(item) for item in pair.items)
+    return low is not None and high is not None and low < high
 
 
 def _listed_in_order(bag: Bag, right: Ordered) -> Outcome:

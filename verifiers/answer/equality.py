@@ -36,6 +36,7 @@ _LOW, _HIGH = 200, 420
 """Bits of the first evaluation and of the one that settles doubtful cases."""
 _POINTS = 6
 _INTEGER_NAMES = frozenset("nmkNKM")
+_PIECEWISE = frozenset(("abs", "floor", "ceil", "root"))
 _RATIONAL_OPS = frozenset(("num", "sym", "add", "mul", "neg", "div", "pow", "group", "percent"))
 
 
@@ -77,7 +78,11 @@ def _equal(left: Node, right: Node) -> Outcome:
     if not names:
         return _same_number(left, right)
     outcome = _modular(left, right, names)
-    return outcome if outcome is not None else _at_points(left, right, names)
+    if outcome is None:
+        outcome = _at_points(left, right, names)
+    if outcome is Outcome.UNKNOWN and cancelled(left) == cancelled(right):
+        return Outcome.EXACT
+    return outcome
 
 
 # ---- modulo a prime ------------------------------------------------------------------------------------------------
@@ -185,7 +190,11 @@ def _gap(first: Value, second: Value, precision: int) -> int:
 
 def _at_points(left: Node, right: Node, names: frozenset[str]) -> Outcome:
     agreed = 0
-    for positive, point in enumerate_points(tuple(sorted(names))):
+    ordered = tuple(sorted(names))
+    points = enumerate_points(ordered)
+    if any(map(_piecewise, (left, right))):
+        points += far_points(ordered)
+    for positive, point in points:
         try:
             same = same_value(left, right, point)
             if not same and not positive and _leaves_the_reals(left, right, point):
@@ -196,6 +205,13 @@ def _at_points(left: Node, right: Node, names: frozenset[str]) -> Outcome:
             return Outcome.DIFFERENT
         agreed += 1
     return Outcome.NUMERIC if agreed >= 2 else Outcome.UNKNOWN
+
+
+def _piecewise(node: Node) -> bool:
+    """Whether the tree may follow one formula near zero and another one far away."""
+    return tree.holds(node, _PIECEWISE) or (
+        tree.holds(node, frozenset(("func",))) and any(name in repr(node) for name in ("'max'", "'min'", "'sgn'"))
+    )
 
 
 def _leaves_the_reals(left: Node, right: Node, point: dict[str, Value]) -> bool:
@@ -216,6 +232,26 @@ def enumerate_points(names: tuple[str, ...]) -> tuple[tuple[bool, dict[str, Valu
         positive = index in (0, 1, 3)
         point = {name: _coordinate(name, positive, index, source) for name in names}
         points.append((positive, point))
+    return tuple(points)
+
+
+@lru_cache(maxsize=4096)
+def far_points(names: tuple[str, ...]) -> tuple[tuple[bool, dict[str, Value]], ...]:
+    """Like enumerate_points, of three larger sizes and both signs."""
+    source = random.Random("verigold far points " + " ".join(names))
+    points: list[tuple[bool, dict[str, Value]]] = []
+    for size in (40, 1_500, 60_000):
+        for sign in (1, -1):
+            point = {
+                name: values.from_exact(
+                    source.randrange(size // 2, size)
+                    if name in _INTEGER_NAMES
+                    else sign * Fraction(source.randrange(size << 20, size << 21), (1 << 20) + 7),
+                    _HIGH,
+                )
+                for name in names
+            }
+            points.append((sign > 0, point))
     return tuple(points)
 
 

@@ -18,12 +18,14 @@ from verifiers.answer.tree import Node, Unreadable
 _ORDER = {"<": ">", ">": "<", r"\le": r"\ge", r"\ge": r"\le", r"\ne": r"\ne"}
 _RELATIONS = frozenset(
     (
-        "=", r"\approx", r"\in", r"\notin", r"\equiv", r"\Rightarrow", r"\implies", r"\sim", r"\cong", r"\subset",
+        "=", "==", r"\approx", r"\in", r"\notin", r"\equiv", r"\Rightarrow", r"\implies", r"\sim", r"\cong", r"\subset",
         r"\subseteq", r"\parallel", r"\perp", r"\propto", r"\Leftrightarrow", r"\doteq", r"\coloneqq",
         r"\therefore", r"\because", r"\ll", r"\gg", *_ORDER,
     )
 )  # fmt: skip
 _IMPLIES = frozenset((r"\Rightarrow", r"\implies", r"\therefore"))
+_UNKNOWNS = frozenset("xytnm")
+"""|x| = 5 has two solutions; |z| = 5 and |AB| = 5 say how long something is."""
 Inner = Callable[[Tokens], Answer]
 
 
@@ -40,12 +42,14 @@ def relation(tokens: list[Token], inner: Inner) -> Answer | None:
     for place in range(len(ops) - 1, -1, -1):
         if ops[place] in _IMPLIES:
             return inner(sum_tokens(sides[place + 1 :], ops[place + 1 :]))
-    if not sides[0] and ops[0] == "=" and len(sides) > 1:
+    if not sides[0] and ops[0] == "=" and "==" not in ops and len(sides) > 1:
         return inner(sum_tokens(sides[1:], ops[1:]))
     if not all(sides):
         raise Unreadable("a relation with an empty side")
     if r"\approx" in ops:
         return _approximate(sides, ops, inner)
+    if ops == ["=="] and name_of(sides[0]) is not None and not any(token.kind == "word" for token in sides[0]):
+        ops = ["="]
     if set(ops) == {"="}:
         return _equation(sides, inner)
     if ops == [r"\in"]:
@@ -105,6 +109,8 @@ def name_of(tokens: Tokens) -> tuple[str, tuple[str, ...]] | None:
     try:
         node = parse(list(tokens))
     except Unreadable:
+        return None
+    if node.op == "abs" and node.args[0].op == "sym" and node.args[0].value in _UNKNOWNS:
         return None
     return (_text(tokens), _subscripts(node)) if _name_like(node) else None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from verifiers.answer import regions, tree
+from verifiers.answer import exact_value, regions, tree
 from verifiers.answer.binders import rename
 from verifiers.answer.equality import EQUAL, Outcome, equal
 from verifiers.answer.kinds import Scalar
@@ -78,10 +78,21 @@ def _values(left: Scalar, right: Scalar) -> Outcome:
         return Outcome.EXACT if signs[0] == signs[1] else Outcome.DIFFERENT
     outcome = equal(left.node, right.node)
     if outcome is Outcome.DIFFERENT and max(left.digits, right.digits) >= _ENOUGH_DIGITS:
-        return Outcome.NUMERIC if _agree_to(left.node, right.node, _ENOUGH_DIGITS) else outcome
+        return Outcome.NUMERIC if _agree_to(left.node, right.node, _needed(left, right)) else outcome
     if outcome is Outcome.DIFFERENT:
         return _constant_of_integration(left.node, right.node)
     return outcome
+
+
+def _needed(left: Scalar, right: Scalar) -> int:
+    """Digits that must agree: more for another decimal than for a value without a last digit, all for an integer."""
+    finite = [exact_value.rational(item.node) for item in (left, right) if item.digits < _ENOUGH_DIGITS]
+    if not finite or finite[0] is None:
+        return _ENOUGH_DIGITS
+    if isinstance(finite[0], int):
+        return 10_000
+    bottom = finite[0].denominator
+    return _ENOUGH_DIGITS if pow(10, bottom.bit_length(), bottom) else _ENOUGH_DIGITS + 1
 
 
 def _agree_to(left: Node, right: Node, digits: int) -> bool:

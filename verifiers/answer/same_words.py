@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from verifiers.answer import wordlists
 from verifiers.answer.calendar import same_date, same_time
 from verifiers.answer.kinds import Based, Word
+from verifiers.answer.lists import listed
 
 
 def same_based(left: Based, right: Based) -> bool:
@@ -20,6 +21,13 @@ def same_word(left: Word, right: Word) -> bool:
     if left.kind == "time":
         return same_time(left.value, right.value)
     return same_date(left.value, right.value) if left.kind == "date" else left.value == right.value
+
+
+_LEADS = listed(
+    "is are was were be been becomes become form forms formed makes called named as by in on at to equals gives has have "
+    "mr mrs ms dr miss answer option choice it namely locus get obtain yields remains color colour"
+)
+"""Words after which an answer stands."""
 
 
 def _parts(words: tuple[str, ...]) -> frozenset[str]:
@@ -50,7 +58,7 @@ def same_text(left: Sequence[str], right: Sequence[str]) -> bool:
         return True
     if "and" in first and "and" in second and "and" not in (first[0], first[-1]):
         return _parts(first) == _parts(second)
-    short, long = sorted((first, second), key=len)
+    short, long, raw = (first, second, right) if len(first) <= len(second) else (second, first, left)
     if (
         0 < len(short) < len(long)
         and long[: len(short)] == short
@@ -61,4 +69,23 @@ def same_text(left: Sequence[str], right: Sequence[str]) -> bool:
         return False
     before = long[: len(long) - len(short)]
     refused = wordlists.NEGATIONS | wordlists.HEDGES | {"and"}
-    return len("".join(short)) > 2 and not any(word in refused or word.endswith("n't") for word in before)
+    if len("".join(short)) < 3 or any(word in refused or word.endswith("n't") for word in before):
+        return False
+    return _leads_in(raw[: len(raw) - len(_tail(raw, len(short)))])
+
+
+def _tail(words: Sequence[str], count: int) -> Sequence[str]:
+    """The end of `words` that holds so many content words, without an article before them."""
+    place = len(words)
+    while count and place:
+        place -= 1
+        count -= words[place] not in wordlists.ARTICLES
+    return words[place:]
+
+
+def _leads_in(before: Sequence[str]) -> bool:
+    """The midpoints form a ..., it is ..., the colour is ...: a clause, an article or a title, but no adjective that
+    would make another thing (half a circle is one, "half circle" is not)."""
+    return bool(before) and (
+        before[-1] in _LEADS or (before[-1] in wordlists.ARTICLES and (len(before) == 1 or before[-2] in _LEADS))
+    )

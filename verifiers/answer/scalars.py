@@ -221,6 +221,8 @@ def ratio(tokens: Tokens) -> Ratio | None:
     )
     if not marks or not all(parts) or any(_prose(token) for part in parts for token in part):
         return None
+    if any(len(part) == 1 and part[0].value[:1] == "0" and part[0].value.isdigit() for part in parts):
+        raise Unreadable("a time of day, or a ratio to nothing")
     found = [scalar(part) for part in parts]
     if any(part.unit != found[0].unit for part in found):
         raise Unreadable("a ratio of quantities")

@@ -98,7 +98,7 @@ class _Reader:
         if len(tokens) == 1 and tokens[0].value.startswith(r"\mathbb{"):
             return Word("numbers", tokens[0].value[8:-1])
         if _named_point(tokens):
-            return self.bracketed(tokens[1:])
+            return Named(tokens[0].value, self.bracketed(tokens[1:]))
         if len(tokens) > 3 and tokens[-1].value == "T" and tokens[-2].value == "^" and tokens[-3].value == "]":
             tokens = tokens[:-2]
         if enclosed(tokens):

@@ -77,7 +77,7 @@ _GROUPED = {
 _SPACED_COMMA = re.compile(r"\d,\s+[-+\\\d]|;")
 _NOT_DIGITS = re.compile(r"\D+")
 _OPEN, _CLOSE = {"(": ")", "[": "]", "{": "}", r"\{": r"\}"}, frozenset((")", "]", "}", r"\}"))
-_TEXT_OPS = {"<=": r"\le", "=<": r"\le", ">=": r"\ge", "=>": r"\Rightarrow", "!=": r"\ne", "<>": r"\ne", "==": "=",
+_TEXT_OPS = {"<=": r"\le", "=<": r"\le", ">=": r"\ge", "=>": r"\Rightarrow", "!=": r"\ne", "<>": r"\ne",
              "**": "^", "+/-": r"\pm", "->": r"\to"}  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from verifiers.answer.read import prepared, textual
 
 _VERB = re.compile(
     r"(?:(?<![A-Za-z\\])(?:is|are|was|were|be|equals?|gives?|get|gets|got|obtain(?:ed|s)?|yields?|becomes?|total(?:s|ing)?|"
-    r"costs?|has|have|had|needs?|takes?|makes?|earns?|paid|pays?|spen[dt]s?|leaves?)(?![A-Za-z])|[是为得])\s*[:：]?\s*"
+    r"costs?|has|have|had|needs?|takes?|makes?|earns?|paid|pays?|spen[dt]s?|leaves?|concludes?)(?![A-Za-z])|[是为得])\s*[:：]?\s*"
 )
 _ASIDE = re.compile(
     r",?\s+(?:because|since|which|so|as|where|when|in total|altogether|in all|per se|each)\b|, (?=[a-z])|[.!?]\s|:\s"
@@ -35,6 +35,9 @@ _COMPARED = (
         "minus negative nearly almost roughly until exceed exceeds excluding"
     )
 )
+_CODE_WORDS = listed(
+    "echo return assert print printf yield raise import exec eval const var let def lambda await new typeof del pass"
+)
 _LETTERS = re.compile(r"[A-Za-z\u3400-\u9fff]{2,}")
 
 
@@ -44,6 +47,8 @@ def views(text: str, *, sentence: bool) -> Iterator[str]:
     if not _LETTERS.search(text):
         return
     text = _TEXT.sub(r" \1 ", text)
+    if text.lstrip("`@!> ").partition(" ")[0].lower() in _CODE_WORDS:
+        return
     last = _last_sentence(text) if sentence else text
     if last != text:
         yield last
@@ -76,7 +81,7 @@ def views(text: str, *, sentence: bool) -> Iterator[str]:
 
 
 def _last_sentence(text: str) -> str:
-    parts = re.split(r"(?<=[^\s.\d][.!])\s+(?=[A-Z\"'(])|(?<=\d[.!])\s+(?=[A-Z\"'(])", text)
+    parts = re.split(r"(?<=[^\s.\d][.!])\s+(?=[A-Z\"'(])|(?<=\d[.!])\s+(?=[A-Z\"'(])|(?<=\?)\s+(?=\S)", text)
     while len(parts) > 1 and not re.search(r"\d|\\|[A-Z]\b", parts[-1]) and len(parts[-1]) < 60:
         parts.pop()
     return parts[-1] if parts else text
