@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from verifiers.audit import AuditResult, cells_of
+from verifiers.audit import AuditResult, accepted, cells_of
 from verifiers.cases import LabelledRow, read_rows
 from verifiers.estimate import plan, stratify
 
@@ -77,26 +77,35 @@ class Draw:
 
     def __init__(self, result: AuditResult, answers: Sequence[Answer], *, seed: int = 0) -> None:
         self.rows, _ = with_labels(result.rows, answers)
-        self.correct: list[bool | None] = [row.correct for row in self.rows]
-        self.cells = cells_of(result.pairs)
-        keys = [key_of(row) for row in self.rows]
+        self.accepted = [accepted(verdict) for verdict in result.verdicts]
+        self.strata = stratify(cells_of(result.pairs), [row.correct for row in self.rows])
+        self.keys = [key_of(row) for row in self.rows]
         asked = {key_of(answer.row) for answer in answers}
-        self.waiting = [key not in asked and label is None for key, label in zip(keys, self.correct, strict=True)]
-        order = [hashlib.sha256(f"{seed}:{key}".encode()).digest() for key in keys]
-        self.order = sorted(range(len(keys)), key=lambda index: order[index])
+        self.waiting = np.array(
+            [key not in asked and row.correct is None for key, row in zip(self.keys, self.rows, strict=True)]
+        )
+        self.places: dict[str, list[int]] = {}
+        for place, key in enumerate(self.keys):
+            self.places.setdefault(key, []).append(place)
+        order = {key: hashlib.sha256(f"{seed}:{key}".encode()).digest() for key in self.places}
+        self.order = sorted(range(len(self.keys)), key=lambda place: order[self.keys[place]])
 
     def next(self) -> int | None:
         """The place of the next row to ask; None when none is left."""
-        strata = stratify(self.cells, self.correct)
-        left = np.bincount(strata.of_row[self.waiting], minlength=len(strata.cells))
+        left = np.bincount(self.strata.of_row[self.waiting], minlength=len(self.strata.cells))
         if not left.sum():
             return None
         # rows that were skipped cannot be asked: the stratum is as large as its labels and its waiting rows
-        chosen = int(plan(replace(strata, size=strata.labelled + left), 1).argmax())
-        return next(index for index in self.order if self.waiting[index] and strata.of_row[index] == chosen)
+        chosen = int(plan(replace(self.strata, size=self.strata.labelled + left), 1).argmax())
+        return next(place for place in self.order if self.waiting[place] and self.strata.of_row[place] == chosen)
 
     def answer(self, place: int, correct: bool | None) -> Answer:
-        """Notes what a person said; None skips the row."""
-        self.waiting[place] = False
-        self.correct[place] = correct
+        """Notes what a person said, also of equal rows; None skips the row."""
+        labelled, errors = self.strata.labelled.copy(), self.strata.errors.copy()
+        for same in self.places[self.keys[place]]:
+            if self.waiting[same] and correct is not None:
+                labelled[self.strata.of_row[same]] += 1
+                errors[self.strata.of_row[same]] += correct != self.accepted[same]
+            self.waiting[same] = False
+        self.strata = self.strata.with_labels(labelled, errors)
         return Answer(row=self.rows[place], correct=correct)

@@ -10,10 +10,15 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def verigold(*arguments: str) -> subprocess.CompletedProcess[str]:
+def verigold(*arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
     script = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from verigold.cli import main; main()"
     return subprocess.run(
-        [sys.executable, "-c", script, *arguments], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, "-c", script, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        input=given,
     )
 
 
@@ -101,3 +106,83 @@ def test_bad_input_exits_2(tmp_path: Path) -> None:
     assert verigold("verify", "--ground-truth", "7").returncode == 2
     assert verigold("verify", "--ground-truth", "7", "--response", "7", "--options", "{").returncode == 2
     assert verigold("verify", "--ground-truth", "7", "--response", "7", "--verifier", "x").returncode == 2
+
+
+def unlabelled(path: Path, count: int) -> tuple[str, dict[str, bool]]:
+    """Rows of the bundled graded responses without their labels, and the labels by response."""
+    from verifiers.audit import read_rows
+
+    found = read_rows(ROOT / "data" / "samples" / "graded_responses.jsonl.gz")[:count]
+    lines = [
+        {"id": row.id, "source": row.source, "verifier": row.verifier, "response": row.response}
+        | {"ground_truth": row.ground_truth, "verifier_options": dict(row.options), "question": row.question}
+        for row in found
+    ]
+    return rows(path, *lines), {row.response: bool(row.correct) for row in found}
+
+
+def test_labelling_is_resumed_and_used(tmp_path: Path) -> None:
+    file, truth = unlabelled(tmp_path / "rows.jsonl", 300)
+    out = str(tmp_path / "out")
+    label = ("audit", file, "--out", out, "--label", "--sample", "24", "--quiet")
+
+    def answers() -> list[dict[str, object]]:
+        return [json.loads(line) for line in (tmp_path / "out" / "labels.jsonl").read_text("utf-8").splitlines()]
+
+    first = verigold(*label, given="maybe\ny\nn\ns\ny\nq\n")
+    assert first.returncode == 0, first.stderr
+    assert [answer["correct"] for answer in answers()] == [True, False, None, True]
+    assert "verdict:" not in first.stdout
+    assert {"question:", "gold:", "extracted:"} <= set(first.stdout.split())
+    second = verigold(*label, "--show-verdict", given="y\nn\n" * 3)
+    assert second.returncode == 0, second.stderr
+    assert "3 labels are there already" in second.stdout
+    assert "verdict:" in second.stdout
+    assert len(answers()) == 10
+    # a person who knows the truth
+    labels = [answer | {"correct": truth[str(answer["response"])]} for answer in answers()]
+    rows(tmp_path / "out" / "labels.jsonl", *labels)
+    done = verigold("audit", file, "--out", out, "--max-fnr", "0.9", "--verifier", "math")
+    assert done.returncode == 0, done.stderr
+    assert "held against the estimates" in done.stderr
+    audit = json.loads((tmp_path / "out" / "audit.json").read_text("utf-8"))
+    assert audit["estimated"]["labelled"] == 10
+    assert audit["estimated"]["fnr"]["low"] <= audit["estimated"]["fnr"]["estimate"]
+    assert sum(stratum["n"] for stratum in audit["estimated"]["strata"]) == 300
+    assert [entry["name"] for entry in audit["agreement"]["verifiers"]] == ["named by row", "math"]
+    assert "Estimated for all 300 responses" in (tmp_path / "out" / "report.html").read_text("utf-8")
+
+
+def test_without_labels_nothing_is_claimed(tmp_path: Path) -> None:
+    file, _ = unlabelled(tmp_path / "rows.jsonl", 60)
+    out = tmp_path / "out"
+    done = verigold("audit", file, "--out", str(out), "--verifier", "math", "--verifier", "qa")
+    assert done.returncode == 0, done.stderr
+    assert "not identified" in done.stdout
+    audit = json.loads((out / "audit.json").read_text("utf-8"))
+    assert "estimated" not in audit
+    assert audit["fnr"]["estimate"] is None
+    assert len(audit["agreement"]["pairs"]) == 1
+    report = (out / "report.html").read_text("utf-8")
+    assert "not identified" in report
+    assert "60 responses, none of them labelled" in report.replace("\u00a0", " ")
+    limit = verigold("audit", file, "--out", str(out), "--max-fnr", "0.1")
+    assert limit.returncode == 2
+    assert "no row has a label" in limit.stderr
+
+
+def test_mistakes_of_an_audit(tmp_path: Path) -> None:
+    path = rows(tmp_path / "cases.jsonl", GOOD, BAD)
+    out = ("--out", str(tmp_path / "out"))
+    unknown = verigold("audit", path, *out, "--verifier", "maths")
+    assert unknown.returncode == 2
+    assert "unknown verifier" in unknown.stderr
+    assert verigold("audit", path, *out, "--verifier", "math", "--verifier", "math").returncode == 2
+    labelled = verigold("audit", path, *out, "--label")
+    assert labelled.returncode == 2
+    assert "every row has a label" in labelled.stderr
+    (tmp_path / "out").mkdir(exist_ok=True)
+    (tmp_path / "out" / "labels.jsonl").write_text("{", encoding="utf-8")
+    damaged = verigold("audit", path, *out)
+    assert damaged.returncode == 2
+    assert "labels.jsonl: line 1: not JSON" in damaged.stderr

@@ -166,11 +166,12 @@ def _grouped(groups: Json, title: str) -> list[Block]:
 
 
 def _reasons(audit_json: Json) -> Table:
+    complete = not audit_json.get("estimated") and _labels(audit_json) > 0
     entries = [(str(reason), table(entry)) for reason, entry in table(audit_json.get("by_reason")).items()]
     rows = []
     for reason, entry in sorted(entries, key=lambda item: -whole(item[1].get("n"))):
         n, wrong = whole(entry.get("n")), whole(entry.get("wrong"))
-        rows.append([code(reason), counted(n), counted(wrong), share(wrong / n if n else None)])
+        rows.append([code(reason), counted(n), counted(wrong), share(wrong / n if n and complete else None)])
     return Table(
         caption="Verdicts by their reason",
         columns=[*left("reason"), *right("verdicts", "against the label", "share")],
