@@ -20,7 +20,7 @@ _ALONE = re.compile(
 _LETTER = re.compile(r"(?<![\w'])([A-J])(?![\w'+*^_=]|\s*[=<>^*+])")
 _MARKED = re.compile(
     r"(?i:answers?|options?|choices?|choose|chose|select(?:ed)?|pick(?:ed)?|go with|correct(?: one)?|答案|选项?"
-    r"|it|this)"
+    r"|leav(?:es?|ing)(?: only)?|it|this)"
     r"(?:\s+(?:is|are|was|would be|should be|must be|here is)|\s*[:：=]|是|为|：)?[\s*_:：(\[{\\$\"']{0,10}"
     r"(?:text(?:bf)?\s?\{\s?)?(?i:option|choice|answer|letter)?[\s(\[{*]{0,4}(?P<letter>[A-J])(?![\w'])(?!\s+[a-z])",
 )

@@ -13,6 +13,9 @@ MAX_TAIL = 64_000
 """Characters of the end of a response that are read; an answer stands at the end."""
 MAX_ANSWER = 4_000
 MAX_PARTS = 64
+MAX_STATED = 120
+_STATED = re.compile(r"^\W*(?:\$|\\\(|-?\d)")
+"""An answer after a box starts with mathematics."""
 
 _THOUGHT_END = re.compile(r"</(?:think|thinking|thought|thoughts|reasoning)\s*>|<\|end_of_thought\|>|◁/think▷", re.I)
 _THOUGHT_START = re.compile(r"<(?:think|thinking|thought|thoughts|reasoning)\s*>|<\|begin_of_thought\|>|◁think▷", re.I)
@@ -79,7 +82,20 @@ def final_answer(response: str) -> Answer:
             return _none("no-answer", "tag")
         found = boxed(inner)
         return found if found is not None else _in_text(inner, "tag")
-    return boxed(text) or _in_text(text, "whole")
+    box = boxed(text)
+    return (_stated_after(text) or box) if box is not None and box.text else box or _in_text(text, "whole")
+
+
+def _stated_after(text: str) -> Answer | None:
+    """An answer that a marker announces after the last box: the last explicit answer wins."""
+    rest = text[_boxes(text)[-1][1] :]
+    last = None
+    for match in _MARKER.finditer(rest):
+        last = match if "final" in match.group().lower() or match.group("cn") else last
+    found = _after_marker(rest[last.end() :]) if last is not None else None
+    if not found or len(found) > MAX_STATED or not _STATED.search(found):
+        return None
+    return Answer(text=found, source="marker")
 
 
 _HIDDEN = re.compile(r"<!--|~~|\\[hv]?phantom\s?\{|\\(?:[bx]?cancel|sout)\s?\{|(?:(?<=\s)|^)%(?=\s[^\n]*\\boxed)", re.M)
@@ -186,7 +202,7 @@ def _neighbours(gap: str) -> bool:
         return True
     words = gap.replace("$", "").strip()
     near = bool(_NEAR.fullmatch(words)) and not _CONCLUSION.search(words)
-    return near and (" and " in f" {words} " or words.startswith(","))
+    return near and (" and " in f" {words} " or " or " in f" {words} " or words.startswith(","))
 
 
 def _in_text(text: str, source: str) -> Answer:

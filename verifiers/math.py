@@ -24,7 +24,7 @@ from verifiers.verdict import Status, Verdict, correct, incorrect, undecided
 _BINDERS = frozenset(("sum", "prod", "int", "lim"))
 _INTEGER = re.compile(r"-?\d{1,30}")
 _OPTION_VALUE = re.compile(r"(?:\\text(?:bf)?\{)?\s*\([A-J]\)\s*\}?[\s:.\\]*(\S.*)", re.S)
-_GOLD_FRAME = re.compile(r"\s*(?:the\s+)?(?:final\s+)?answer\s*(?:is|:)\s*", re.I)
+_GOLD_FRAME = re.compile(r"\s*(?:\\text(?:bf)?\{)?\s*(?:the\s+)?(?:final\s+)?answer\s*(?:is|:)\s*\}?\s*", re.I)
 
 
 def verify_math(

@@ -23,7 +23,8 @@ _SYMBOLS = {
     "⌉": r"\rceil ", "⟨": r"\langle ", "⟩": r"\rangle ", "…": r"\ldots ", "⋯": r"\ldots ", "→": r"\to ",
     "⇒": r"\Rightarrow ", "⊥": r"\perp ", "∥": r"\parallel ", "∀": r"\forall ", "∃": r"\exists ", "¬": r"\neg ",
     "∧": r"\land ", "∨": r"\lor ", "。": ".", "、": ",", "∶": ":", "ℓ": r"\ell ", "ℯ": "e", "ⅈ": "i", "µ": r"\mu ",
-    "∆": r"\Delta ", "Ω": r"\Omega ", "【": "[", "】": "]", "「": '"', "」": '"', "¢": r"\text{ cents}",
+    "∆": r"\Delta ", "Ω": r"\Omega ", "【": "[", "】": "]", "「": '"', "」": '"', "¢": r"\text{ cents}", "Ø": r"\emptyset ", "⊆": r"\subseteq ", "⊂": r"\subset ", "∴": r"\therefore ",
+    "⇔": r"\Leftrightarrow ", "㎡": r"\text{ m}^2", "㎥": r"\text{ m}^3", "﹪": "%", "⟂": r"\perp ",
 }  # fmt: skip
 
 _GREEK_NAMES = (
@@ -93,6 +94,8 @@ def unfence(text: str) -> str:
             if closing in inner and opening != r"\[":
                 break
             text = inner.strip()
+    if len(text) > 4 and text.startswith("__") and text.endswith("__"):
+        text = text[2:-2].strip()
     while len(text) > 2 and text[0] == text[-1] and text[0] in '"*_' and text[0] not in text[1:-1]:
         text = text[1:-1].strip()
     tagged = _HTML.fullmatch(text) if text.startswith("<") else None

@@ -14,6 +14,7 @@ from rapidfuzz.distance import Levenshtein
 from verifiers import extract
 from verifiers.answer import calendar, wordlists
 from verifiers.answer.calendar import same_date
+from verifiers.answer.lists import listed
 from verifiers.verdict import Verdict, correct, incorrect, undecided
 
 MAX_RESPONSE = 4_000
@@ -172,9 +173,9 @@ def _contained(wanted: Alias, found: Alias, text: str, aliases: Sequence[Alias])
     return not _listed(wanted, text, {item.words for item in aliases})
 
 
-_TITLES = frozenset(
-    "president king queen sir dame lord lady mr mrs ms dr professor prof general captain saint st pope emperor senator "
-    "madame prince princess colonel king major".split()
+_TITLES = listed(
+    "president king queen sir dame lord lady mr mrs ms dr professor prof general captain saint st pope emperor "
+    "senator madame prince princess colonel major"
 )
 
 

@@ -17,6 +17,7 @@ _MONTH_NAMES = {name: place for place, name in enumerate(_MONTHS, start=1)}
 _MONTH_NAMES |= {name[:3]: place for name, place in _MONTH_NAMES.items()} | {"sept": 9}
 _HAN_DAYS = dict(zip("一二三四五六日", _WEEKDAYS, strict=True)) | {"天": "sunday"}
 _HAN_DAY = re.compile(r"(?:星期|周|礼拜)([一二三四五六日天])")
+_HAN_MONTH = re.compile(r"(?<!\d)(\d{1,2})\s?月(?:份)?(?!\s?\d)")
 _NAME = r"(?P<month>[a-z]{3,9})\.?"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
 _YEAR = r"(?P<year>\d{4})"
@@ -27,13 +28,15 @@ _DATES = tuple(
         rf"\b{_DAY}\s+(?:of\s+)?{_NAME}(?:\s*,?\s*{_YEAR})?(?!\d)",
         r"\b(?P<year>\d{4})\s?[-/.]\s?(?P<number>\d{1,2})\s?[-/.]\s?(?P<day>\d{1,2})(?!\d)",
         r"\b(?P<number>\d{1,2})\s?/\s?(?P<day>\d{1,2})\s?/\s?(?P<year>\d{4})(?!\d)",
-        r"(?P<year>\d{4})\s?年\s?(?P<number>\d{1,2})\s?月\s?(?P<day>\d{1,2})\s?[日号]",
+        r"(?:(?P<year>\d{4})\s?年\s?)?(?<!\d)(?P<number>\d{1,2})\s?月\s?(?P<day>\d{1,2})\s?[日号]",
     )
 )
 _CLOCK = re.compile(
     r"(?<![\d:])(?P<hour>\d{1,2})\s?(?::\s?(?P<minute>\d{2})(?::(?P<second>\d{2}))?)?"
     r"\s?(?P<half>[ap]\.?\s?m\b\.?|noon|midnight|o'?\s?clock)?(?![\d:])"
 )
+_HOURS = re.compile(r"(?<=\d)\s?h\s?(?=[0-5]\d(?!\d))")
+"""14h30"""
 _TIME_WORDS = {"noon": 720, "midday": 720, "midnight": 0, "正午": 720, "午夜": 0}
 _PAST = re.compile(
     r"\b(?P<part>half|quarter|(?:[a-z]+|\d{1,2})(?:\s+minutes?)?)\s+(?P<side>past|to|after|before)\s+(?P<hour>[a-z]+|\d{1,2})\b"
@@ -51,9 +54,9 @@ def weekdays(text: str) -> frozenset[str]:
 
 
 def months(text: str) -> frozenset[str]:
-    return frozenset(
-        _MONTHS[_MONTH_NAMES[word] - 1] for word in re.findall(r"[a-z]+", text.lower()) if word in _MONTH_NAMES
-    )
+    found = {_MONTHS[_MONTH_NAMES[word] - 1] for word in re.findall(r"[a-z]+", text.lower()) if word in _MONTH_NAMES}
+    numbered = {int(number) for number in _HAN_MONTH.findall(text)}
+    return frozenset(found | {_MONTHS[number - 1] for number in numbered if 1 <= number <= 12})
 
 
 def dates(text: str) -> frozenset[str]:
@@ -75,7 +78,7 @@ def dates(text: str) -> frozenset[str]:
 
 def times(text: str) -> frozenset[str]:
     """Every time of day as HH:MM:SS on the 24-hour clock, with a trailing ? where am or pm was left open."""
-    lowered = text.lower()
+    lowered = _HOURS.sub(":", text.lower())
     found: set[str] = set()
     for match in _CLOCK.finditer(lowered):
         half, minute = match["half"], match["minute"]

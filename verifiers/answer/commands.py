@@ -81,6 +81,12 @@ def command(parser: Parser, value: str) -> Node:
         return limit(parser)
     if value in grammar.ACCENTS:
         return accented(parser, value)
+    if value in (r"\underbrace", r"\overbrace"):
+        node = argument(parser)
+        if parser.peek().value in ("_", "^"):
+            parser.take()
+            names.raw_script(parser)
+        return node
     if value in grammar.ADDITIVE or value in grammar.MULTIPLICATIVE or value in grammar.EXPRESSION_ENDS:
         raise Unreadable(f"unexpected {value}")
     if parser.peek().value == "{" and name not in grammar.GREEK:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from verifiers.answer import equations, exact_value, regions
+from verifiers.answer import equations, exact_value, regions, tree
 from verifiers.answer.binders import rename
 from verifiers.answer.equality import EQUAL, Outcome, equal
 from verifiers.answer.kinds import (
@@ -113,6 +113,8 @@ def _both_named(left: Named, right: Named) -> Outcome:
         assert isinstance(right.value, Scalar)
         node = rename(right.value.node, right.parameters[0], left.parameters[0])
         return same(left.value, Scalar(node, right.value.unit, right.value.digits))
+    if left.name != right.name and ":" in left.name and left.name.split(":") == right.name.split(":")[::-1]:
+        return same(left.value, _turned(right.value))
     if left.name == right.name or _label(left) or _label(right) or _graph(left, right) or _graph(right, left):
         outcome = same(left.value, right.value)
     else:
@@ -120,6 +122,13 @@ def _both_named(left: Named, right: Named) -> Outcome:
     if outcome not in EQUAL and left.equation is not None and right.equation is not None:
         return equations.same_relation(left.equation, right.equation)
     return outcome
+
+
+def _turned(value: Answer) -> Answer:
+    """b : a from a : b."""
+    if isinstance(value, Ratio):
+        return Ratio(value.parts[::-1])
+    return Scalar(Node("div", (tree.number(1), value.node))) if isinstance(value, Scalar) else value
 
 
 def _renamed(left: Named, right: Named) -> bool:
@@ -197,9 +206,10 @@ def _in_order(system: Bag, values: Sequence[Answer]) -> Outcome:
     """x = 1, y = 2 against (1, 2) or 1, 2."""
     if len(system.items) != len(values):
         return Outcome.DIFFERENT
-    return _all(
-        [same(item.value, value) for item, value in zip(system.items, values, strict=True) if isinstance(item, Named)]
-    )
+    items = [item for item in system.items if isinstance(item, Named)]
+    if {item.name for item in items} in ({"x", "y"}, {"x", "y", "z"}):
+        items.sort(key=lambda item: item.name)
+    return _all([same(item.value, value) for item, value in zip(items, values, strict=True)])
 
 
 def _interval_like(bag: Bag) -> bool:

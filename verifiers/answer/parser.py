@@ -162,6 +162,9 @@ class Parser:
     def postfix(self, node: Node) -> Node:
         while True:
             token = self.peek()
+            if token.value == r"\circ" and token.kind == "command" and node.op == "num":
+                self.take()
+                return self.arc_minutes(Node("degree", (node,)))
             if token.kind != "op":
                 return node
             if token.value == "^":

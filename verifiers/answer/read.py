@@ -23,6 +23,7 @@ _CHOICE = re.compile(
 )
 _LETTERS = re.compile(r"\s*[\[(]?\s*[A-J]\s*[\])]?(?:\s*(?:,|and|&|;)\s*[\[(]?\s*[A-J]\s*[\])]?)+\s*")
 _DATE_MARKS = re.compile(r"(?i:\d\s?[ap]\.?\s?m)|\d\s?[-/年:.点时]\s?\d|[A-Za-z]{3}|[年月点时周]|星期|礼拜")
+_HOURS = re.compile(r"\d{1,2} ?h ?\d{2}")
 _LAST_LETTER = "J"
 _FILLERS = listed("on at in it is the a an day of falls was be will")
 MAX_WORDS = 400
@@ -74,7 +75,24 @@ _UNIT_FRACTION = re.compile(
 )
 
 
+_PHRASES = (
+    (re.compile(r"\bper cent\b"), "percent"),
+    (re.compile(r"百分之\s?(\d+(?:\.\d+)?)"), r"\1\\%"),
+    (re.compile(r"(\d+(?:\.\d+)?)\s?‰"), r"\\frac{\1}{10}\\%"),
+    (re.compile(r"\bplus or minus\b", re.I), r"\\pm "),
+    (re.compile(r"\(\s?(?:in )?base (\w+)\s?\)"), r" base \1"),
+    (re.compile(r"\b(sq|cu)\. ?(?=[a-z])"), r"\1 "),
+    (re.compile(r"\^\s?(?:\{\s?\\prime\s?\}|\\prime(?![A-Za-z]))"), "'"),
+    (re.compile(r"\\(?:hat|widehat|vec)\s?\{?\s?\\?([ijk])(?:math)?\s?\}?(?![A-Za-z])"), r" \1 "),
+    (re.compile(r",\\! (?=\d{3})"), r",\\!"),
+)
+_PHRASE_MARKS = re.compile(r"per cent|百分之|‰|or minus|base|\b(?:sq|cu)\.|prime|\\(?:hat|widehat|vec)|,\\! ")
+
+
 def _notations(text: str) -> str:
+    if _PHRASE_MARKS.search(text):
+        for pattern, plainer in _PHRASES:
+            text = pattern.sub(plainer, text)
     if "frac" in text:
         text = _UNIT_FRACTION.sub(r"\1/\2", text)
     if "[" in text:
@@ -122,11 +140,11 @@ def readings(text: str) -> tuple[Answer, ...]:
     for answer in _structured(text):
         if answer not in found:
             found.append(answer)
-    if not wordy and ":" in text:
+    if not wordy and (":" in text or _HOURS.fullmatch(text)):
         found.extend(Word("time", value) for value in calendar.times(textual(text)))
     if not wordy and not found[1:] and text.count("-") + text.count("/") == 2:
         found.extend(Word("date", value) for value in calendar.dates(text))
-    if not found or (wordy and text.isalpha()):
+    if not found or (wordy and _ALL_TEXT.fullmatch(text)):
         words = _words(text)
         if words and len(words) <= MAX_WORDS:
             found.append(Text(words))
@@ -141,6 +159,7 @@ def _words(text: str) -> tuple[str, ...]:
     return wordlists.words_of(bare)
 
 
+_ALL_TEXT = re.compile(r"(?:\\(?:text|textbf|textit|mathrm|mathbf|mbox|textrm)\s?\{)?[^\W\d_]+(?: [^\W\d_]+)*\s?\}?")
 _SIGNS = re.compile(r"[-+*/^_=<>|\\&%!]")
 
 

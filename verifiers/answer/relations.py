@@ -26,6 +26,9 @@ _RELATIONS = frozenset(
 _IMPLIES = frozenset((r"\Rightarrow", r"\implies", r"\therefore"))
 _UNKNOWNS = frozenset("xytnm")
 """|x| = 5 has two solutions; |z| = 5 and |AB| = 5 say how long something is."""
+_INVERSE = Node("neg", (tree.number(1),))
+_MEASURE = tree.symbol("m")
+"""m in front of an angle."""
 Inner = Callable[[Tokens], Answer]
 
 
@@ -44,6 +47,9 @@ def relation(tokens: list[Token], inner: Inner) -> Answer | None:
             return inner(sum_tokens(sides[place + 1 :], ops[place + 1 :]))
     if not sides[0] and ops[0] == "=" and "==" not in ops and len(sides) > 1:
         return inner(sum_tokens(sides[1:], ops[1:]))
+    if len(sides) > 1 + (name_of(sides[0]) is not None) and set(ops) == {"="} and _goes_on(sides[-1]):
+        # sqrt(3) = 1.732...
+        return inner(sum_tokens(sides[:-1], ops[:-1]))
     if not all(sides):
         raise Unreadable("a relation with an empty side")
     if r"\approx" in ops:
@@ -57,6 +63,10 @@ def relation(tokens: list[Token], inner: Inner) -> Answer | None:
     if all(op in _ORDER for op in ops):
         return _ordered(sides, ops)
     raise Unreadable(f"relation {ops[0]}")
+
+
+def _goes_on(tokens: Tokens) -> bool:
+    return len(tokens) == 2 and "." in tokens[0].value and tokens[0].kind == "num" and tokens[1].value == r"\ldots"
 
 
 def sum_tokens(sides: list[list[Token]], ops: list[str]) -> list[Token]:
@@ -112,7 +122,13 @@ def name_of(tokens: Tokens) -> tuple[str, tuple[str, ...]] | None:
         return None
     if node.op == "abs" and node.args[0].op == "sym" and node.args[0].value in _UNKNOWNS:
         return None
+    if node.op == "div" and _name_like(node):
+        return ":".join(_written(part) for part in node.args), ()
     return (_text(tokens), _subscripts(node)) if _name_like(node) else None
+
+
+def _written(node: Node) -> str:
+    return str(node.value) if not node.args else "".join(map(_written, node.args))
 
 
 def _text(tokens: Tokens) -> str:
@@ -143,7 +159,11 @@ def _name_like(node: Node) -> bool:
         return True
     if node.op == "const":
         return node.value in ("e", "i")
+    if node.op == "pow":
+        return node.args[0].op == "sym" and str(node.args[0].value).isupper() and node.args[1] == _INVERSE
     if node.op == "mul":
+        if len(node.args) == 2 and node.args[0] == _MEASURE and str(node.args[1].value).startswith(r"\angle"):
+            return True
         return all((child.op == "sym" and str(child.value)[:1].isupper()) or _accented(child) for child in node.args)
     if node.op in ("abs", "div", "degree"):
         return all(map(_name_like, node.args))

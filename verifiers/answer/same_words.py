@@ -24,10 +24,17 @@ def same_word(left: Word, right: Word) -> bool:
 
 
 _LEADS = listed(
-    "is are was were be been becomes become form forms formed makes called named as by in on at to equals gives has have "
-    "mr mrs ms dr miss answer option choice it namely locus get obtain yields remains color colour"
+    "is are was were be been becomes become form forms formed makes called named as by in on at to equals gives has "
+    "have mr mrs ms dr miss answer option choice it namely locus get obtain yields remains color colour"
 )
 """Words after which an answer stands."""
+
+
+_KINDS = listed(
+    "triangle triangles angle angles function functions number numbers integer integers line lines quadrilateral "
+    "polygon quadrant color colour sequence"
+)
+"""isosceles, an isosceles triangle"""
 
 
 def _parts(words: tuple[str, ...]) -> frozenset[str]:
@@ -65,6 +72,8 @@ def same_text(left: Sequence[str], right: Sequence[str]) -> bool:
         and long[len(short)] in ("is", "are", "was", "because")
     ):
         return not any(word in wordlists.NEGATIONS | wordlists.HEDGES for word in long)
+    if len(short) == 1 and len(long) == 2 and long[0] == short[0] and long[1] in _KINDS:
+        return long[0] not in wordlists.NEGATIONS | wordlists.HEDGES
     if not short or len(long) > 40 or long[len(long) - len(short) :] != short:
         return False
     before = long[: len(long) - len(short)]

@@ -15,7 +15,7 @@ from verifiers.answer.tree import Node, Unreadable
 from verifiers.answer.units import DEGREE, PERCENT, Unit
 
 _CURRENCY = frozenset(
-    ("dollar", "$", "£", "€", "¥", r"\pounds", r"\euro", "usd", "eur", "gbp", "rmb", "cny", "rs", "us")
+    ("dollar", "$", "£", "€", "¥", r"\pounds", r"\euro", "usd", "eur", "gbp", "rmb", "cny", "rs", "us", "人民币")
 )
 _BASE_WORDS = {
     "two": 2, "three": 3, "five": 5, "seven": 7, "eight": 8, "ten": 10, "twelve": 12, "sixteen": 16, "hex": 16,
@@ -83,6 +83,8 @@ def joined(found: Sequence[Scalar]) -> Scalar | None:
 
 
 def _currency(tokens: Tokens) -> tuple[Unit | None, Tokens]:
+    if len(tokens) > 1 and tokens[-1].value in "€£¥" and tokens[-2].kind == "num":
+        return units.lookup(tokens[-1].value), tokens[:-1]
     place = 1 if len(tokens) > 1 and tokens[0].value in "-+" else 0
     first = tokens[place]
     if len(tokens) > place + 1 and first.value.lower() in _CURRENCY and first.kind != "num":
@@ -113,7 +115,9 @@ def _may_be_unit(tokens: Tokens, place: int, tight_units: bool) -> bool:
     token, before = tokens[place], tokens[place - 1]
     if before.kind == "op" and before.value not in "!'%":
         return False
-    if token.kind == "word" and not token.spaced and before.kind == "num":
+    if token.value == r"\Omega":
+        return before.kind == "num" and place == len(tokens) - 1
+    if token.kind == "word" and not token.spaced and before.kind == "num" and token.value.isascii():
         return tight_units and token.value in TIGHT_UNITS
     if token.kind in ("word", "text"):
         return (
@@ -138,7 +142,7 @@ def _unit_like(tokens: Tokens) -> bool:
     return (
         all(
             token.kind in ("word", "text", "letter", "num", "open", "close")
-            or token.value in ("^", "/", r"\cdot", "*", "-", r"\circ", r"\times", "'")
+            or token.value in ("^", "/", r"\cdot", "*", "-", r"\circ", r"\times", "'", r"\Omega")
             for token in tokens
         )
         and units.read_unit(tokens) is not None
@@ -217,7 +221,10 @@ def _base(tokens: Tokens) -> int | None:
 def ratio(tokens: Tokens) -> Ratio | None:
     """3:4, 3 to 4, 1:2:3 of expressions."""
     parts, marks = split(
-        tokens, lambda token: is_mark(token, ":") or (token.value == "to" and token.kind in ("word", "text"))
+        tokens,
+        lambda token: (
+            is_mark(token, ":") or token.value == "比" or (token.value == "to" and token.kind in ("word", "text"))
+        ),
     )
     if not marks or not all(parts) or any(_prose(token) for part in parts for token in part):
         return None

@@ -46,7 +46,13 @@ def split(tokens: Tokens, wanted: Callable[[Token], bool]) -> tuple[list[list[To
 def separates(token: Token) -> bool:
     if token.kind == "op":
         return token.value in SEPARATORS
-    return token.value.lower() in CONJUNCTIONS and token.kind in ("word", "text", "command")
+    spoken = token.kind in ("word", "text", "command") or not token.value.isascii()
+    return spoken and token.value.lower() in CONJUNCTIONS
+
+
+def _of_a_set(token: Token) -> bool:
+    """Commas, and the bar of {x | x > 3}."""
+    return separates(token) or is_mark(token, "|")
 
 
 def semicolon(token: Token) -> bool:
@@ -68,7 +74,7 @@ def trim(tokens: Tokens) -> list[Token]:
             found.pop()
         elif found[0].kind == "op" and found[0].value in (",", ";", ":", "."):
             found.pop(0)
-        elif enclosed(found) and found[0].value == "{" and not split(found[1:-1], separates)[1]:
+        elif enclosed(found) and found[0].value == "{" and not split(found[1:-1], _of_a_set)[1]:
             found = found[1:-1]
         else:
             break

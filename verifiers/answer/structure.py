@@ -104,7 +104,7 @@ class _Reader:
         if enclosed(tokens):
             return self.bracketed(tokens)
         found = scalars.matrix(tokens) or scalars.based(tokens)
-        if found is None and any(is_mark(token, ":") or token.value == "to" for token in tokens):
+        if found is None and any(is_mark(token, ":") or token.value in ("to", "比") for token in tokens):
             found = scalars.ratio(tokens)
         return found or expanded(scalars.scalar(tokens, tight_units=self.tight_units))
 
@@ -135,7 +135,7 @@ class _Reader:
 
     def bracketed(self, tokens: list[Token]) -> Answer:
         left, right, inside = tokens[0].value, tokens[-1].value, tokens[1:-1]
-        if left in _SYSTEMS and scalars.matrix(tokens) is None:
+        if left in _SYSTEMS and (any(map(relations.relates, inside)) or scalars.matrix(tokens) is None):
             return self.system(inside)
         found = scalars.matrix(tokens)
         if found is not None:

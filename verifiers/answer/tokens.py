@@ -32,7 +32,7 @@ STYLED_COMMANDS = listed(
 DROPPED = listed(
     r"\displaystyle \textstyle \scriptstyle \limits \nolimits \large \Large \LARGE \huge \Huge \small \tiny "
     r"\normalsize \left \right \bigl \bigr \Bigl \Bigr \biggl \biggr \big \Big \bigg \Bigg \middle \hfill "
-    r"\noindent \centering \mathstrut \strut \relax \nonumber \notag \null"
+    r"\blacksquare \qed \qedhere \noindent \centering \mathstrut \strut \relax \nonumber \notag \null"
 )
 SKIPPED_WITH_ARGUMENT = listed(r"\hspace \vspace \phantom \hphantom \vphantom \label \tag \mspace \kern")
 COLOURS = listed(r"\color \textcolor \colorbox \fcolorbox")
@@ -53,7 +53,7 @@ SYNONYMS = {
     r"\iff": r"\Leftrightarrow", r"\wedge": r"\land", r"\vee": r"\lor", r"\imath": "i", r"\overset": r"\overset",
     r"\And": "&", r"\ell": "l", r"\langle": "(", r"\rangle": ")", r"\Vert": r"\|", r"\lVert": r"\|",
     r"\rVert": r"\|", r"\lbracket": "[", r"\rbracket": "]", r"\mathsym": "", r"\R": r"\mathbb{R}",
-    r"\Z": r"\mathbb{Z}", r"\N": r"\mathbb{N}", r"\Q": r"\mathbb{Q}", r"\C": r"\mathbb{C}",
+    r"\surd": r"\sqrt", r"\bmod": r"\mod", r"\Z": r"\mathbb{Z}", r"\N": r"\mathbb{N}", r"\Q": r"\mathbb{Q}", r"\C": r"\mathbb{C}",
 }  # fmt: skip
 
 _MASTER = re.compile(

@@ -36,7 +36,7 @@ _MONEY = {
     "bucks": ("usd", 1), "cent": ("usd", Fraction(1, 100)), "cents": ("usd", Fraction(1, 100)),
     "¢": ("usd", Fraction(1, 100)), "euro": ("eur", 1), "euros": ("eur", 1), "eur": ("eur", 1), "€": ("eur", 1),
     "gbp": ("gbp", 1), "£": ("gbp", 1), "penny": ("usd", Fraction(1, 100)), "pennies": ("usd", Fraction(1, 100)),
-    "pence": ("gbp", Fraction(1, 100)), "yuan": ("cny", 1), "元": ("cny", 1), "rmb": ("cny", 1), "cny": ("cny", 1),
+    "pence": ("gbp", Fraction(1, 100)), "yuan": ("cny", 1), "元": ("cny", 1), "人民币": ("cny", 1), "rmb": ("cny", 1), "cny": ("cny", 1),
     "¥": ("cny", 1), "块": ("cny", 1), "角": ("cny", Fraction(1, 10)), "分": ("cny", Fraction(1, 100)),
     "rupee": ("inr", 1), "rupees": ("inr", 1), "rs": ("inr", 1), "yen": ("jpy", 1), "won": ("krw", 1),
 }  # fmt: skip
@@ -177,6 +177,8 @@ class _Reader:
             return bool(self.parts)
         if token.value in "$%" or token.value == r"\cent":
             return self.unit(token.value)
+        if token.value == r"\Omega":
+            return self.unit("ohm")
         if token.kind not in ("word", "text", "letter"):
             return False
         *before, last = token.value.split() or [""]

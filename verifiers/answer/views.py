@@ -82,7 +82,7 @@ def views(text: str, *, sentence: bool) -> Iterator[str]:
 
 def _last_sentence(text: str) -> str:
     parts = re.split(r"(?<=[^\s.\d][.!])\s+(?=[A-Z\"'(])|(?<=\d[.!])\s+(?=[A-Z\"'(])|(?<=\?)\s+(?=\S)", text)
-    while len(parts) > 1 and not re.search(r"\d|\\|[A-Z]\b", parts[-1]) and len(parts[-1]) < 60:
+    while len(parts) > 1 and not re.search(r"\d|\\|[A-HJ-Z]\b", parts[-1]) and len(parts[-1]) < 60:
         parts.pop()
     return parts[-1] if parts else text
 

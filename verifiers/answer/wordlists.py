@@ -47,7 +47,9 @@ _INFINITY = {
     "infinity": 1, "positive infinity": 1, "diverges to infinity": 1, "diverges to": 1, "infinite": 1, "无穷": 1,
     "无穷大": 1, "正无穷": 1, "plus infinity": 1, "negative infinity": -1, "minus infinity": -1, "负无穷": -1,
     "diverges to positive infinity": 1, "diverges to negative infinity": -1, "approaches infinity": 1,
-    "tends to infinity": 1,
+    "tends to infinity": 1, "infinitely many": 1, "infinitely many solutions": 1, "无穷多个": 1, "无数个": 1,
+    "无穷多": 1, "infinite number": 1, "infinite number of solutions": 1, "infinitely many values": 1, "无数": 1,
+    "无穷多个解": 1, "无数个解": 1, "infinite solutions": 1,
 }  # fmt: skip
 
 _UNITS = {
@@ -87,6 +89,18 @@ def phrase(words: tuple[str, ...]) -> str:
 
 def closed_class(words: tuple[str, ...]) -> tuple[str, str] | None:
     """(kind, value) for phrases that mean nothing, undefined or all reals."""
+    text = _told(words)
+    if text in _NOTHING:
+        return "nothing", ""
+    if text in _UNDEFINED:
+        return "undefined", ""
+    if text in _SETS:
+        return "numbers", _SETS[text]
+    return ("all", "") if text in _ALL else None
+
+
+def _told(words: tuple[str, ...]) -> str:
+    """The phrase without the start of its sentence."""
     text = phrase(words)
     for prefix in (
         "there is ",
@@ -98,24 +112,20 @@ def closed_class(words: tuple[str, ...]) -> tuple[str, str] | None:
         "answer is ",
     ):
         text = text.removeprefix(prefix)
-    if text in _NOTHING:
-        return "nothing", ""
-    if text in _UNDEFINED:
-        return "undefined", ""
-    if text in _SETS:
-        return "numbers", _SETS[text]
-    return ("all", "") if text in _ALL else None
+    return text
 
 
 def infinite(words: tuple[str, ...]) -> int:
     """1 or -1 for words that mean infinity, 0 for others."""
-    return _INFINITY.get(phrase(words), 0)
+    return _INFINITY.get(_told(words), 0)
 
 
 def truth(words: tuple[str, ...]) -> str | None:
     """ "true", "false", or None; each negation before the last word flips it. Hedges have no truth value."""
     if len(words) > 1:
         words = tuple(word for word in words if word not in ("y", "n"))
+    if len(words) == 1 and len(words[0]) > 2 and not words[0].isascii():
+        return _han_truth(words[0])
     found = [word in TRUE for word in words if word in TRUE or word in FALSE]
     if not found or len(words) > 24 or any(word in HEDGES for word in words):
         return None
@@ -125,6 +135,17 @@ def truth(words: tuple[str, ...]) -> str | None:
     before = words[:place]
     flips = sum(word in NEGATIONS or word.endswith("n't") for word in before)
     return "true" if found[0] == (flips % 2 == 0) else "false"
+
+
+_HAN_TRUTH = re.compile(r"(不|没有|不是|并非)?(正确|成立|对的|真的)|(错误|错的|假的)")
+
+
+def _han_truth(text: str) -> str | None:
+    """这个说法是正确的: one judgement, perhaps negated."""
+    if text in TRUE or text in FALSE:
+        return "true" if text in TRUE else "false"
+    found = {bool(good) != bool(negated) for negated, good, _ in _HAN_TRUTH.findall(text)}
+    return None if len(found) != 1 or "或" in text else "true" if found.pop() else "false"
 
 
 @lru_cache(maxsize=4096)
