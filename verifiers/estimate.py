@@ -172,9 +172,10 @@ def rates_of(strata: Strata, errors: Floats) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """One rate of the whole file with its 95 % interval."""
+    """One rate of the whole file with its 95 % interval. estimate: None where the labels show no row that counts
+    (no wrong one for the FPR); the interval is then all that is said."""
 
-    estimate: float
+    estimate: float | None
     low: float
     high: float
 
@@ -191,8 +192,11 @@ def estimate(strata: Strata, *, seed: int = 0) -> dict[str, Estimate] | None:
     result: dict[str, Estimate] = {}
     for name, point, below, above in zip(("fnr", "fpr"), found, low, high, strict=True):
         bounds = (_quantile(below, tail, 0.0), _quantile(above, 1 - tail, 1.0))
-        value = float(point) if np.isfinite(point) else float(np.mean(bounds))
-        result[name] = Estimate(estimate=value, low=min(bounds[0], value), high=max(bounds[1], value))
+        if np.isfinite(point):
+            value = float(point)
+            result[name] = Estimate(estimate=value, low=min(bounds[0], value), high=max(bounds[1], value))
+        else:
+            result[name] = Estimate(estimate=None, low=bounds[0], high=bounds[1])
     return result
 
 

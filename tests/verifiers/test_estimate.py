@@ -64,7 +64,15 @@ def test_any_labels_give_an_ordered_interval_in_range(file: tuple[list[Cell], li
     draw = random.random
     found = estimate(stratify(cells, [good if draw() < 0.3 else None for good in truth]))
     for value in (found or {}).values():
-        assert 0 <= value.low <= value.estimate <= value.high <= 1
+        assert 0 <= value.low <= value.high <= 1
+        assert value.estimate is None or value.low <= value.estimate <= value.high
+
+
+def test_a_rate_without_a_row_that_counts_is_unknown() -> None:
+    found = estimate(stratify([cell(True)] * 30, [True] * 5 + [None] * 25))
+    assert found is not None
+    assert found["fnr"].estimate == 0
+    assert (found["fpr"].estimate, found["fpr"].high) == (None, 1)
 
 
 @settings(max_examples=25, deadline=None)

@@ -149,6 +149,8 @@ def print_few_labels(result: AuditResult) -> None:
 
 
 def _told(value: Rate) -> str:
+    if value.estimate is None:
+        return "unknown (no label shows a row that counts)"
     return f"{value.estimate:.2%} [{value.low:.2%}, {value.high:.2%}]"
 
 

@@ -39,19 +39,20 @@ def summary_of_few(audit_json: Json, labels: int) -> str:
     n = whole(audit_json.get("n"))
     estimated = table(audit_json.get("estimated"))
     fnr, fpr = (interval(estimated.get(name)) for name in RATES)
-    if fnr is not None and fpr is not None:
+    told = [f"does not accept {with_bounds(fnr)} of the correct responses"] if fnr else []
+    told += [f"accepts {with_bounds(fpr)} of the wrong ones"] if fpr else []
+    if told:
         return (
-            f"Estimated for all {plural(n, 'response')} from {plural(labels, 'label')}: the verifier does not accept "
-            f"{with_bounds(fnr)} of the correct responses and accepts {with_bounds(fpr)} of the wrong ones. Brackets "
-            "are 95 % intervals. Undecided counts as not accepted."
+            f"Estimated for all {plural(n, 'response')} from {plural(labels, 'label')}: the verifier "
+            f"{' and '.join(told)}. Brackets are 95 % intervals. Undecided counts as not accepted."
         )
     if labels or not n:
         return ""
     undecided = interval(audit_json.get("undecided"))
-    told = f" It left {with_bounds(undecided)} undecided." if undecided else ""
+    left_over = f" It left {with_bounds(undecided)} undecided." if undecided else ""
     return (
         f"None of the {plural(n, 'response')} has a label, so how often the verifier is wrong is not identified: its "
-        f"verdicts alone do not tell.{told} Label about a hundred rows with --label to estimate the error rates."
+        f"verdicts alone do not tell.{left_over} Label about a hundred rows with --label to estimate the error rates."
     )
 
 
