@@ -98,7 +98,11 @@ def _stated_after(text: str) -> Answer | None:
     return Answer(text=found, source="marker")
 
 
-_HIDDEN = re.compile(r"<!--|~~|\\[hv]?phantom\s?\{|\\(?:[bx]?cancel|sout)\s?\{|(?:(?<=\s)|^)%(?=\s[^\n]*\\boxed)", re.M)
+_HIDDEN = re.compile(
+    r"<!--|(?:(?<=\s)|^)~~(?=\S)|\\[hv]?phantom\s?\{|\\(?:[bx]?cancel|sout)\s?\{"
+    r"|(?:(?<=\s)|^)%(?=\s[^\n]*\\boxed)",
+    re.M,
+)
 _CLOSING = {"<!--": "-->", "~~": "~~", "%": "\n"}
 
 
@@ -114,7 +118,7 @@ def _without_hidden(text: str) -> str:
         else:
             closing = _CLOSING[match.group()]
             found = text.find(closing, match.end())
-            end = found + len(closing) if found >= 0 else len(text)
+            end = found + len(closing) if found >= 0 else match.end() if closing == "~~" else len(text)
         hidden = text[match.start() : end]
         shown = "boxed" not in hidden and match.group() not in ("<!--", "~~")
         parts += [text[position : match.start()], hidden if shown else " "]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -13,7 +14,7 @@ from verifiers.answer import regions
 from verifiers.answer.compare import same
 from verifiers.answer.equality import EQUAL, Outcome
 from verifiers.answer.kinds import Answer, Bag, Based, Dotted, Ordered, Scalar, Text, Word
-from verifiers.answer.read import based, readings
+from verifiers.answer.read import based, listed_words, readings
 from verifiers.answer.tree import Node, TooComplex, Unreadable, holds
 from verifiers.answer.views import mentions, views
 from verifiers.choice import choice_verdict, gold_letters
@@ -24,6 +25,7 @@ from verifiers.verdict import Status, Verdict, correct, incorrect, undecided
 _BINDERS = frozenset(("sum", "prod", "int", "lim"))
 _INTEGER = re.compile(r"-?\d{1,30}")
 _OPTION_VALUE = re.compile(r"(?:\\text(?:bf)?\{)?\s*\([A-J]\)\s*\}?[\s:.\\]*(\S.*)", re.S)
+_OPTIONS = re.compile(r"[A-F]{2,5}")
 _GOLD_FRAME = re.compile(r"\s*(?:\\text(?:bf)?\{)?\s*(?:the\s+)?(?:final\s+)?answer\s*(?:is|:)\s*\}?\s*", re.I)
 
 
@@ -88,10 +90,20 @@ def typed_gold(ground_truth: str) -> Gold:
     value = _OPTION_VALUE.fullmatch(text.strip()) if letters else None
     if value is not None:
         found += tuple(reading for reading in readings(value.group(1)) if not isinstance(reading, Text))
+    found += _more_readings(text, found)
     gold = Gold(ground_truth, key(unfence(text)), found, letters)
     if not any(same(reading, again) in EQUAL for reading in found for again in readings(text)):
         return Gold(ground_truth, "", (), None, "gold-unequal-to-itself")
     return gold
+
+
+def _more_readings(text: str, found: Sequence[Answer]) -> tuple[Answer, ...]:
+    """AC as two options, "red, green, blue" as a set of words."""
+    bare = text.strip()
+    if _OPTIONS.fullmatch(bare) and bare == "".join(sorted(set(bare))):
+        return (Word("letters", bare),)
+    words = listed_words(text) if all(isinstance(item, Text) for item in found) else None
+    return () if words is None else (words,)
 
 
 def _balanced(text: str) -> bool:
@@ -196,10 +208,36 @@ def _by_worker(wanted: Node, reading: Node, text: str) -> Verdict:
     return incorrect(reasons.get(outcome, "not-shown-equal"), text, detail=reply.get("detail", ""))
 
 
+_DECIMAL_COMMA = re.compile(r"([-+]?\d+),(\d+)((?![\d,.]|\s*[\d,;]).*)?", re.S)
+
+
+def _with_point(text: str) -> Answer | None:
+    """3,75 as 3.75; a comma before just three digits separates thousands."""
+    match = _DECIMAL_COMMA.fullmatch(unfence(text))
+    if match is None or any(letter.isdigit() for letter in match.group(3) or ""):
+        return None
+    whole, digits = match.group(1).lstrip("+-"), match.group(2)
+    if len(digits) == 3 and len(whole) < 4 and whole != "0":
+        return None
+    found = readings(f"{match.group(1)}.{digits}{match.group(3) or ''}")
+    return found[0] if len(found) == 1 and isinstance(found[0], Scalar) else None
+
+
+def _broken(answer: Answer) -> bool:
+    """A number that needs a decimal mark."""
+    return isinstance(answer, Scalar) and isinstance(answer.node.value, Fraction)
+
+
 def _towards(wanted: Answer, found: Sequence[Answer], text: str) -> Sequence[Answer]:
     if isinstance(wanted, Based):
         bare = based(text, wanted.base or 36)
         return [*found, bare] if bare is not None else found
+    if _broken(wanted) and "," in text:
+        pointed = _with_point(text)
+        return [*found, pointed] if pointed is not None else found
+    if isinstance(wanted, Bag) and all(isinstance(item, Text) for item in wanted.items):
+        words = listed_words(text)
+        return [*found, words] if words is not None else found
     if isinstance(wanted, Word) and wanted.kind == "all" and text.strip() == "R":
         return [wanted]
     return found
@@ -207,6 +245,9 @@ def _towards(wanted: Answer, found: Sequence[Answer], text: str) -> Sequence[Ans
 
 def _digits(gold: Gold, found: Sequence[Answer]) -> tuple[Answer, ...]:
     """A gold without a base, such as FF, read as digits for a response that has one."""
+    if "," in gold.text and any(map(_broken, found)):
+        pointed = _with_point(gold.text)
+        return () if pointed is None else (pointed,)
     bases = [reading.base for reading in found if isinstance(reading, Based)]
     bare = based(gold.text, bases[0]) if bases and any("A" <= letter <= "F" for letter in gold.text.upper()) else None
     return () if bare is None else (bare,)

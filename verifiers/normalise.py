@@ -23,7 +23,9 @@ _SYMBOLS = {
     "⌉": r"\rceil ", "⟨": r"\langle ", "⟩": r"\rangle ", "…": r"\ldots ", "⋯": r"\ldots ", "→": r"\to ",
     "⇒": r"\Rightarrow ", "⊥": r"\perp ", "∥": r"\parallel ", "∀": r"\forall ", "∃": r"\exists ", "¬": r"\neg ",
     "∧": r"\land ", "∨": r"\lor ", "。": ".", "、": ",", "∶": ":", "ℓ": r"\ell ", "ℯ": "e", "ⅈ": "i", "µ": r"\mu ",
-    "∆": r"\Delta ", "Ω": r"\Omega ", "【": "[", "】": "]", "「": '"', "」": '"', "¢": r"\text{ cents}", "Ø": r"\emptyset ", "⊆": r"\subseteq ", "⊂": r"\subset ", "∴": r"\therefore ",
+    "∆": r"\Delta ", "Ω": r"\Omega ", "【": "[", "】": "]", "「": '"', "」": '"', "¢": r"\text{ cents}",
+    "Ø": r"\emptyset ", "⊆": r"\subseteq ", "⊂": r"\subset ",
+    "∴": r"\therefore ",
     "⇔": r"\Leftrightarrow ", "㎡": r"\text{ m}^2", "㎥": r"\text{ m}^3", "﹪": "%", "⟂": r"\perp ",
 }  # fmt: skip
 

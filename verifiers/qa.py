@@ -126,7 +126,7 @@ def answer_text(response: str) -> tuple[str | None, str]:
     answer = extract.final_answer(response)
     if answer.text is None:
         return None, answer.reason
-    if answer.source in ("tag", "box", "boxes"):
+    if answer.source in ("tag", "box", "boxes") or (answer.source == "marker" and not answer.text.isascii()):
         return answer.text[:MAX_RESPONSE], ""
     return (extract.after_thoughts(response) or "")[:MAX_RESPONSE], ""
 
@@ -182,7 +182,12 @@ _TITLES = listed(
 def _another_person(wanted: Alias, before: Sequence[str], text: str, aliases: Sequence[Alias]) -> bool:
     """Pierre Curie for Curie, where another alias says Marie Curie: a first name that no alias has."""
     parts = text.split()
-    if len(wanted.words) != 1 or not before or not 2 <= len(parts) <= 3 or not all(part[0].isupper() for part in parts):
+    if (
+        len(wanted.words) != 1
+        or not before
+        or not 2 <= len(parts) <= 3
+        or not all(part[0].isupper() and part.isalpha() for part in parts)
+    ):
         return False
     longer = [item.words for item in aliases if len(item.words) > 1 and item.words[-1] == wanted.words[0]]
     if not longer or before[-1] in _TITLES or not before[-1].isalpha():

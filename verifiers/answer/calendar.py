@@ -35,7 +35,7 @@ _CLOCK = re.compile(
     r"(?<![\d:])(?P<hour>\d{1,2})\s?(?::\s?(?P<minute>\d{2})(?::(?P<second>\d{2}))?)?"
     r"\s?(?P<half>[ap]\.?\s?m\b\.?|noon|midnight|o'?\s?clock)?(?![\d:])"
 )
-_HOURS = re.compile(r"(?<=\d)\s?h\s?(?=[0-5]\d(?!\d))")
+_HOURS = re.compile(r"(?<=\d)h(?=[0-5]\d(?!\d|\s?m))")
 """14h30"""
 _TIME_WORDS = {"noon": 720, "midday": 720, "midnight": 0, "正午": 720, "午夜": 0}
 _PAST = re.compile(

@@ -60,6 +60,14 @@ def _directed(left: Answer, right: Answer) -> Outcome | None:
             return _named(left, right)
         case Relation(), Relation():
             return equations.same_relation(left, right)
+        case Relation(), Region(relation=Relation()):
+            assert right.relation is not None
+            return equations.same_relation(left, right.relation)
+        case Region(relation=Relation()), Region(relation=Relation()):
+            assert left.relation is not None
+            assert right.relation is not None
+            outcome = _same_pieces(left, right)
+            return outcome if outcome in EQUAL else equations.same_relation(left.relation, right.relation)
         case Relation(), Region():
             return equations.same_region(left, right)
         case Bag(), _:

@@ -172,7 +172,7 @@ def same_value(left: Node, right: Node, at: dict[str, Value]) -> bool:
     first, second = numeric.evaluate(left, at, _LOW), numeric.evaluate(right, at, _LOW)
     scale = max(_size(first), _size(second))
     gap = _gap(first, second, _LOW)
-    if gap < scale - _LOW + 40:
+    if gap < scale - _LOW + 40 or gap == _size((fzero, fzero)):
         return True
     if gap > scale - 20 and scale > -60:
         return False

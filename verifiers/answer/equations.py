@@ -28,6 +28,8 @@ def same_relation(left: Relation, right: Relation) -> Outcome:
         return Outcome.EXACT
     if left.op != right.op and left.op != _FLIPPED[right.op]:
         return Outcome.DIFFERENT
+    if left.left == right.right and left.right == right.left and left.op == _FLIPPED[right.op]:
+        return Outcome.EXACT
     if equal(left.left, right.left) in EQUAL and equal(left.right, right.right) in EQUAL and left.op == right.op:
         return Outcome.NUMERIC
     first, second = difference(left), difference(right)

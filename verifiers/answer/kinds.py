@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from verifiers.answer.tree import Node
 from verifiers.answer.units import Unit
@@ -57,6 +57,8 @@ class Region:
     """A union of intervals of the real line."""
 
     pieces: tuple[Piece, ...]
+    relation: Relation | None = field(default=None, compare=False)
+    """The inequality that was solved for one of several symbols."""
 
 
 @dataclass(frozen=True, slots=True)

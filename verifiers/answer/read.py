@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
-from verifiers.answer import calendar, tree, wordlists
-from verifiers.answer.kinds import Answer, Based, Scalar, Text, Word
+from verifiers.answer import calendar, regions, tree, units, wordlists
+from verifiers.answer.kinds import Answer, Bag, Based, Region, Scalar, Text, Word
 from verifiers.answer.lists import listed
 from verifiers.answer.scalars import TIGHT_UNITS
 from verifiers.answer.structure import structure
@@ -23,7 +23,7 @@ _CHOICE = re.compile(
 )
 _LETTERS = re.compile(r"\s*[\[(]?\s*[A-J]\s*[\])]?(?:\s*(?:,|and|&|;)\s*[\[(]?\s*[A-J]\s*[\])]?)+\s*")
 _DATE_MARKS = re.compile(r"(?i:\d\s?[ap]\.?\s?m)|\d\s?[-/年:.点时]\s?\d|[A-Za-z]{3}|[年月点时周]|星期|礼拜")
-_HOURS = re.compile(r"\d{1,2} ?h ?\d{2}")
+_HOURS = re.compile(r"\d{1,2}h\d{2}")
 _LAST_LETTER = "J"
 _FILLERS = listed("on at in it is the a an day of falls was be will")
 MAX_WORDS = 400
@@ -159,6 +159,17 @@ def _words(text: str) -> tuple[str, ...]:
     return wordlists.words_of(bare)
 
 
+def listed_words(text: str) -> Bag | None:
+    """red, green and blue: a list of short phrases, in any order."""
+    bare = textual(prepared(text))
+    parts = [part for part in _LIST_MARKS.split(bare) if part.strip()]
+    if not 2 <= len(parts) <= 20 or not all(_PHRASE.fullmatch(part.strip()) for part in parts):
+        return None
+    return Bag(tuple(Text(wordlists.words_of(part)) for part in parts))
+
+
+_LIST_MARKS = re.compile(r"\s*(?:[,;]|\band\b|&)\s*")
+_PHRASE = re.compile(r"[^\W\d_]+(?: [^\W\d_]+){0,3}")
 _ALL_TEXT = re.compile(r"(?:\\(?:text|textbf|textit|mathrm|mathbf|mbox|textrm)\s?\{)?[^\W\d_]+(?: [^\W\d_]+)*\s?\}?")
 _SIGNS = re.compile(r"[-+*/^_=<>|\\&%!]")
 
@@ -232,11 +243,43 @@ def _closed(text: str) -> list[Answer]:
     if number is None:
         number = wordlists.ordinal(words) if len(words) <= 2 else None
     if number is None and len(words) == 1:
-        number = wordlists.han(words[0])
+        number = wordlists.han(words[0].removeprefix("第"))
+    unit = None
+    if number is None and len(words) > 1:
+        unit = units.noun(words[-1])
+        number = wordlists.cardinal(words[:-1]) if unit is not None else None
     if number is not None:
-        found.append(Scalar(tree.number(number.numerator if number.denominator == 1 else number)))
+        found.append(Scalar(tree.number(number.numerator if number.denominator == 1 else number), unit))
+    region = _reals(bare)
+    if region is not None:
+        found.append(region)
     found.extend(_moments(bare, words))
     return found
+
+
+_EXCEPT = re.compile(
+    r"(?:the set of )?(?:all )?reals?(?: numbers?)?(?: x)?,? (?:except|excluding|other than)(?: for)? (.+)", re.I
+)
+_SIGNED = re.compile(
+    r"(?:the set of )?(?:all |the )?(non-?negative|non-?positive|non-?zero|positive|negative) reals?(?: numbers?)?",
+    re.I,
+)
+_SIGN_MARKS = {"nonnegative": r"\ge", "nonpositive": r"\le", "nonzero": r"\ne", "positive": ">", "negative": "<"}
+
+
+def _reals(bare: str) -> Region | None:
+    """All real numbers except 0; the positive reals."""
+    signed = _SIGNED.fullmatch(bare.rstrip("."))
+    if signed:
+        return regions.half_line(_SIGN_MARKS[signed.group(1).lower().replace("-", "")], tree.number(0))
+    spared = _EXCEPT.fullmatch(bare.rstrip("."))
+    if spared is None:
+        return None
+    try:
+        answer = structure(tokenise(spared.group(1)))
+        return regions.without(regions.LINE, regions.region_of(answer))
+    except Unreadable:
+        return None
 
 
 def _moments(bare: str, words: tuple[str, ...]) -> list[Answer]:

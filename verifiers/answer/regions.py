@@ -173,6 +173,17 @@ def _pieces(items: Sequence[Answer]) -> Iterable[Piece]:
         yield from region_of(item).pieces
 
 
+_SIGNS = {"+": ">", "-": "<", ">0": ">", "<0": "<", r"\ge0": r"\ge", r"\le0": r"\le", r"\ne0": r"\ne", "*": r"\ne"}
+
+
+def signed_line(marks: Sequence[str]) -> Region:
+    """The reals with a mark below or above: + (positive), >= 0, and so on. Raises Unreadable for other marks."""
+    op = _SIGNS.get("".join(mark for mark in marks if mark not in "{}"))
+    if op is None:
+        raise Unreadable("a set of reals")
+    return half_line(op, tree.number(0))
+
+
 def half_line(op: str, end: Node) -> Region:
     """x op end."""
     if op in ("<", r"\le"):

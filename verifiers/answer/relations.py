@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from verifiers.answer import exact_value, scalars, tree
 from verifiers.answer.equality import EQUAL, equal
-from verifiers.answer.kinds import Answer, Named, Region, Relation, Word
+from verifiers.answer.kinds import Answer, Bag, Named, Region, Relation, Word
 from verifiers.answer.parser import parse
 from verifiers.answer.regions import half_line, intersection, normal
 from verifiers.answer.slices import Tokens, enclosed, is_mark, split
@@ -103,7 +103,7 @@ def name_of(tokens: Tokens) -> tuple[str, tuple[str, ...]] | None:
 
     Names: x, a_n, f(x), |AB|, AB, (x, y), A:B, NO/BO, the angle ABC, sin A, words."""
     if all(token.kind in ("word", "text") for token in tokens):
-        return " ".join(token.value.lower() for token in tokens), ()
+        return " ".join(token.value if token.value.isupper() else token.value.lower() for token in tokens), ()
     if enclosed(tokens) and tokens[0].value == "(":
         parts, marks = split(tokens[1:-1], lambda token: is_mark(token, ","))
         names = [name_of(part) if part else None for part in parts]
@@ -227,6 +227,9 @@ def _ordered(sides: list[list[Token]], ops: list[str]) -> Answer:
     nodes = [scalars.scalar(side).node for side in sides]
     if len(nodes) == 2 and not any(tree.symbols(node) for node in nodes):
         raise Unreadable("a relation between numbers")
+    if len(ops) > 1 and all(name_of(side) for side in sides):
+        pairs = zip(nodes[:-1], ops, nodes[1:], strict=True)
+        return Bag(tuple(Relation(left, op, right) for left, op, right in pairs), braced=True)
     total: Region | None = None
     for left, op, right in zip(nodes[:-1], ops, nodes[1:], strict=True):
         region = solved(left, op, right)
@@ -236,6 +239,8 @@ def _ordered(sides: list[list[Token]], ops: list[str]) -> Answer:
             return Relation(left, op, right)
         total = region if total is None else intersection(total, region)
     assert total is not None
+    if len(ops) == 1 and tree.symbols(nodes[0]) and tree.symbols(nodes[1]):
+        return Region(total.pieces, Relation(nodes[0], ops[0], nodes[1]))
     return total
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from verifiers.answer import relations, scalars, tree
+from verifiers.answer import regions, relations, scalars, tree
 from verifiers.answer.kinds import (
     Answer,
     Bag,
@@ -97,6 +97,8 @@ class _Reader:
             return Word("all" if tokens[0].value in _ALL else "nothing", "")
         if len(tokens) == 1 and tokens[0].value.startswith(r"\mathbb{"):
             return Word("numbers", tokens[0].value[8:-1])
+        if tokens[0].value in _ALL and len(tokens) > 2 and tokens[1].value in "_^":
+            return regions.signed_line([token.value for token in tokens[2:]])
         if _named_point(tokens):
             return Named(tokens[0].value, self.bracketed(tokens[1:]))
         if len(tokens) > 3 and tokens[-1].value == "T" and tokens[-2].value == "^" and tokens[-3].value == "]":
@@ -232,9 +234,9 @@ def signed(node: Node, signs: list[bool], tied: bool) -> Node:
 def collected(answers: list[Answer], *, either: bool) -> Answer:
     """Several answers as one: a region, a set of values, a system of named values, or a bag."""
     if all(isinstance(answer, Region) for answer in answers):
-        regions = [answer for answer in answers if isinstance(answer, Region)]
-        total = regions[0]
-        for region in regions[1:]:
+        found = [answer for answer in answers if isinstance(answer, Region)]
+        total = found[0]
+        for region in found[1:]:
             total = union(total, region) if either else intersection(total, region)
         if total.pieces or either:
             return total

@@ -53,7 +53,8 @@ SYNONYMS = {
     r"\iff": r"\Leftrightarrow", r"\wedge": r"\land", r"\vee": r"\lor", r"\imath": "i", r"\overset": r"\overset",
     r"\And": "&", r"\ell": "l", r"\langle": "(", r"\rangle": ")", r"\Vert": r"\|", r"\lVert": r"\|",
     r"\rVert": r"\|", r"\lbracket": "[", r"\rbracket": "]", r"\mathsym": "", r"\R": r"\mathbb{R}",
-    r"\surd": r"\sqrt", r"\bmod": r"\mod", r"\Z": r"\mathbb{Z}", r"\N": r"\mathbb{N}", r"\Q": r"\mathbb{Q}", r"\C": r"\mathbb{C}",
+    r"\surd": r"\sqrt", r"\bmod": r"\mod", r"\Z": r"\mathbb{Z}",
+    r"\N": r"\mathbb{N}", r"\Q": r"\mathbb{Q}", r"\C": r"\mathbb{C}",
 }  # fmt: skip
 
 _MASTER = re.compile(

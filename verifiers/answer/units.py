@@ -36,7 +36,8 @@ _MONEY = {
     "bucks": ("usd", 1), "cent": ("usd", Fraction(1, 100)), "cents": ("usd", Fraction(1, 100)),
     "¢": ("usd", Fraction(1, 100)), "euro": ("eur", 1), "euros": ("eur", 1), "eur": ("eur", 1), "€": ("eur", 1),
     "gbp": ("gbp", 1), "£": ("gbp", 1), "penny": ("usd", Fraction(1, 100)), "pennies": ("usd", Fraction(1, 100)),
-    "pence": ("gbp", Fraction(1, 100)), "yuan": ("cny", 1), "元": ("cny", 1), "人民币": ("cny", 1), "rmb": ("cny", 1), "cny": ("cny", 1),
+    "pence": ("gbp", Fraction(1, 100)), "yuan": ("cny", 1), "元": ("cny", 1), "rmb": ("cny", 1), "cny": ("cny", 1),
+    "人民币": ("cny", 1),
     "¥": ("cny", 1), "块": ("cny", 1), "角": ("cny", Fraction(1, 10)), "分": ("cny", Fraction(1, 100)),
     "rupee": ("inr", 1), "rupees": ("inr", 1), "rs": ("inr", 1), "yen": ("jpy", 1), "won": ("krw", 1),
 }  # fmt: skip
@@ -240,6 +241,11 @@ def _countable(word: str) -> bool:
     return not word.isascii() or (
         (len(word) > 3 or any(letter in "aeiouy" for letter in lowered)) and not word.isupper()
     )
+
+
+def noun(word: str) -> Unit | None:
+    """The unit or thing that a number word counts."""
+    return lookup(word) or (Unit(word.lower(), counted=True) if word.isascii() and _countable(word) else None)
 
 
 _REFUSED = listed(

@@ -35,6 +35,8 @@ _COMPARED = (
         "minus negative nearly almost roughly until exceed exceeds excluding"
     )
 )
+_HAN_START = re.compile(r"(?:[\u3400-\u9fff]{1,12}\s?[，,、：:]\s?)?[\u3400-\u9fff]{2,20}\s?(?=[-−]?\d|\$)")
+_HAN_COMPARED = re.compile(r"[不没非约或负]|大于|小于|至少|至多|超过|以上|以下|百分之|第")
 _CODE_WORDS = listed(
     "echo return assert print printf yield raise import exec eval const var let def lambda await new typeof del pass"
 )
@@ -43,6 +45,9 @@ _LETTERS = re.compile(r"[A-Za-z\u3400-\u9fff]{2,}")
 
 def views(text: str, *, sentence: bool) -> Iterator[str]:
     """Likeliest first. `sentence`: the text may be a sentence around the answer (it was not in a box)."""
+    told = _HAN_START.match(text) if sentence else None
+    if told and not _HAN_COMPARED.search(told.group()):
+        yield text[told.end() :].strip(" 。.")
     yield text
     if not _LETTERS.search(text):
         return
