@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
-from verifiers.audit import Pairs, Rate, accepted, cells_of, rate, rates_of_pairs
+from verifiers.audit import SHOWN_TAIL, Pairs, Rate, accepted, cells_of, rate, rates_of_pairs
 from verifiers.cases import LabelledRow, option_names
 from verifiers.estimate import Cell, estimate, stratify
 from verifiers.peers import MATH_VERIFY, PeerWorker
@@ -30,6 +30,8 @@ NOT_IDENTIFIED = (
     "shows them: full agreement is compatible with any error rate.",
     "Whether a disagreement is one verifier's false negative or the other's false positive takes a label to tell.",
 )
+EXAMPLES = 12
+"""Rows that a pair shows."""
 PEER_WALL_S = 12.0
 
 
@@ -112,8 +114,9 @@ def compare(pairs: Pairs, sides: Sequence[Side]) -> dict[str, Any]:
     choices = [[accepted(verdict) for verdict in side.verdicts] for side in sides]
     minority = [min(sum(votes), len(votes) - sum(votes)) for votes in zip(*choices, strict=True)]
     labelled = sum(row.correct is not None for row in rows)
-    couples = [
-        _pair(sides[a].name, sides[b].name, choices[a], choices[b]) for a, b in combinations(range(len(sides)), 2)
+    couples: list[dict[str, Any]] = [
+        _pair(a.name, b.name, choices[i], choices[j]) | {"examples": _examples(rows, a, b)}
+        for (i, a), (j, b) in combinations(enumerate(sides), 2)
     ]
     errors = sum(minority) / len(minority)
     halves = [couple["worse_of_the_two_at_least"]["estimate"] for couple in couples]
@@ -143,6 +146,28 @@ def _pair(a: str, b: str, first: Sequence[bool], second: Sequence[bool]) -> dict
         "disagree": disagree.to_json(),
         "worse_of_the_two_at_least": _scaled(disagree, 0.5).to_json(),
     }
+
+
+def _examples(rows: Sequence[LabelledRow], a: Side, b: Side) -> list[dict[str, Any]]:
+    """Rows on which the two differ, spread over the file."""
+    differ = [
+        (row, first, second)
+        for row, first, second in zip(rows, a.verdicts, b.verdicts, strict=True)
+        if accepted(first) != accepted(second)
+    ]
+    step = max(1, len(differ) // EXAMPLES)
+    return [
+        {
+            "id": row.id,
+            "source": row.source,
+            "ground_truth": row.ground_truth if isinstance(row.ground_truth, str) else list(row.ground_truth),
+            "response": row.response[-SHOWN_TAIL:],
+            "correct": row.correct,
+            "a": first.status.value,
+            "b": second.status.value,
+        }
+        for row, first, second in differ[::step][:EXAMPLES]
+    ]
 
 
 def _scaled(value: Rate, factor: float) -> Rate:

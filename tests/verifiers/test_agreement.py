@@ -40,6 +40,7 @@ def test_the_bounds_never_exceed_the_true_error_rates(table: list[tuple[bool, Ve
         both = errors[int(pair["a"])], errors[int(pair["b"])]
         assert pair["disagree"]["estimate"] <= sum(both) + 1e-9
         assert pair["worse_of_the_two_at_least"]["estimate"] <= max(both) + 1e-9
+        assert len(pair["examples"]) == min(12, pair["only_a_accepts"] + pair["only_b_accepts"])
         assert pair["only_a_accepts"] + pair["only_b_accepts"] == round(pair["disagree"]["estimate"] * len(table))
 
 

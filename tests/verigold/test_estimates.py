@@ -8,7 +8,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from verigold.report import audit
-from verigold.report.blocks import Document, Figure, Gallery, Paragraph, Table
+from verigold.report.blocks import Document, Example, Figure, Gallery, Paragraph, Table
 from verigold.report.make import render
 from verigold.report.words import NBSP
 
@@ -31,6 +31,17 @@ def made(*, labels: int, estimated: bool, identified: bool) -> dict[str, Any]:
         "only_b_accepts": 4,
         "disagree": rate(56 / 600, 0.07, 0.12, 600),
         "worse_of_the_two_at_least": rate(28 / 600, 0.035, 0.06, 600),
+        "examples": [
+            {
+                "id": "r1",
+                "source": EVIL,
+                "ground_truth": ["7", EVIL],
+                "response": EVIL,
+                "correct": None,
+                "a": "correct",
+                "b": "incorrect",
+            }
+        ],
     }
     together = {"unanimous": rate(544 / 600, 0.88, 0.93, 600), "worst_error_rate_at_least": 28 / 600}
     value: dict[str, Any] = {
@@ -103,6 +114,9 @@ def test_without_labels_bounds_and_what_is_not_identified() -> None:
     assert "Verdicts against labels" not in found
     assert found["Disagreement of pairs, and what it says of their errors"][0][1:4] == [f"9.3{NBSP}%", "52", "4"]
     assert len(found["Verdicts of each verifier"][0]) == 4
+    (example,) = [block for block in walk(document.blocks) if isinstance(block, Example)]
+    assert example.title.startswith("not labelled")
+    assert example.fields[2].text == f"math: ✓ correct; {EVIL}: ✗ incorrect"
 
 
 @pytest.mark.parametrize(("labels", "estimated", "identified"), [(100, True, True), (0, False, False)])

@@ -8,6 +8,8 @@ from verigold.report.blocks import (
     Block,
     Cell,
     Details,
+    Example,
+    Field,
     Gallery,
     Paragraph,
     Section,
@@ -17,10 +19,11 @@ from verigold.report.blocks import (
     plain,
     rate,
     right,
+    verdict_words,
 )
 from verigold.report.folders import Json, items, table, whole
 from verigold.report.rates import rates_figure, with_bounds
-from verigold.report.words import Interval, count, interval, percent, plural
+from verigold.report.words import Interval, count, interval, percent, plural, shorten
 
 RATES = {"fnr": "false negatives", "fpr": "false positives"}
 RANDOM_SAMPLE = (
@@ -115,7 +118,12 @@ def _agreement(agreement: Json) -> list[Block]:
             figures.append(rates_figure(f"{name.capitalize()} by verifier", told, "verifier", small=True))
     if figures:
         found.append(Gallery(figures=figures))
-    return [*found, _verifiers(verifiers, labelled=bool(figures)), _pairs(pairs)]
+    return [
+        *found,
+        _verifiers(verifiers, labelled=bool(figures)),
+        _pairs(pairs),
+        *(_examples(pair) for pair in pairs if pair.get("examples")),
+    ]
 
 
 def _agreement_words(agreement: Json, verifiers: Sequence[Json]) -> str:
@@ -160,6 +168,29 @@ def _pairs(pairs: Sequence[Json]) -> Table:
         rows=rows,
         note="Where two verifiers disagree one of them is wrong, so their error shares add up to at least the "
         "disagreement and the larger is at least half of it. There is no upper bound without labels.",
+    )
+
+
+def _examples(pair: Json) -> Details:
+    a, b = str(pair.get("a", "")), str(pair.get("b", ""))
+    cases = items(pair.get("examples"))
+    shown: list[Block] = [_example(case, a, b) for case in cases]
+    return Details(summary=f"{plural(len(cases), 'row')} on which {a} and {b} differ", blocks=shown)
+
+
+def _example(case: Json, a: str, b: str) -> Example:
+    gold = case.get("ground_truth")
+    golds = [str(alias) for alias in gold] if isinstance(gold, list) else [str(gold)]
+    correct = case.get("correct")
+    label = "not labelled" if correct is None else ("labelled correct" if correct else "labelled wrong")
+    verdicts = f"{a}: {verdict_words(str(case.get('a')))}; {b}: {verdict_words(str(case.get('b')))}"
+    return Example(
+        title=" · ".join([label, str(case.get("source", "")), str(case.get("id", ""))]),
+        fields=[
+            Field(label="response, end", text=str(case.get("response", "")) or "(empty)"),
+            Field(label="gold", text=shorten(" or ".join(golds), 240)),
+            Field(label="verdicts", text=verdicts, code=False),
+        ],
     )
 
 
