@@ -26,7 +26,10 @@ _BINDERS = frozenset(("sum", "prod", "int", "lim"))
 _INTEGER = re.compile(r"-?\d{1,30}")
 _OPTION_VALUE = re.compile(r"(?:\\text(?:bf)?\{)?\s*\([A-J]\)\s*\}?[\s:.\\]*(\S.*)", re.S)
 _OPTIONS = re.compile(r"[A-F]{2,5}")
-_GOLD_FRAME = re.compile(r"\s*(?:\\text(?:bf)?\{)?\s*(?:the\s+)?(?:final\s+)?answer\s*(?:is|:)\s*\}?\s*", re.I)
+_GOLD_FRAME = re.compile(
+    r"\s*(?:\\text(?:bf)?\{)?\s*(?:(?:so|thus|hence|therefore),?\s+)?(?:the\s+)?(?:final\s+)?answer\s*(?:is|:)\s*\}?\s*",
+    re.I,
+)
 
 
 def verify_math(
@@ -198,7 +201,7 @@ def _by_worker(wanted: Node, reading: Node, text: str) -> Verdict:
     try:
         reply = workers.ask({"task": "equal", "left": encoded(wanted), "right": encoded(reading)})
     except workers.WorkerFailure as failure:
-        if failure.kind == "cpu-limit":
+        if failure.kind == "cpu-limit" or not holds(wanted, _BINDERS):
             return incorrect("response-too-complex", text)
         return undecided(f"worker-{failure.kind}", text)
     outcome = reply.get("outcome", "unknown")
@@ -213,7 +216,7 @@ _DECIMAL_COMMA = re.compile(r"([-+]?\d+),(\d+)((?![\d,.]|\s*[\d,;]).*)?", re.S)
 
 def _with_point(text: str) -> Answer | None:
     """3,75 as 3.75; a comma before just three digits separates thousands."""
-    match = _DECIMAL_COMMA.fullmatch(unfence(text))
+    match = _DECIMAL_COMMA.fullmatch(unfence(text).replace("{,}", ","))
     if match is None or any(letter.isdigit() for letter in match.group(3) or ""):
         return None
     whole, digits = match.group(1).lstrip("+-"), match.group(2)

@@ -39,6 +39,8 @@ _SMALL_NUMBERS = (
     "eighteen nineteen twenty"
 )
 _SMALL: dict[str, str] = {word: str(value) for value, word in enumerate(_SMALL_NUMBERS.split())}
+_ROMAN = {"ii": "2", "iii": "3", "iv": "4", "vi": "6", "vii": "7", "viii": "8", "ix": "9"}
+_PARTICLES = listed("da de del di du la le van von der den bin al el")
 MAX_GAP = 2
 
 
@@ -51,6 +53,8 @@ class Alias:
     dates: frozenset[str]
     short_name: tuple[str, ...] = ()
     """First and last name of a person with middle names."""
+    name: bool = False
+    """Every word has a capital."""
 
 
 def normal(text: str) -> str:
@@ -65,7 +69,8 @@ def normal(text: str) -> str:
 def words_of(text: str) -> tuple[str, ...]:
     """Words without articles; small numbers as digits."""
     words: list[str] = _WORD.findall(normal(text))
-    return tuple(_SMALL.get(word, word) for word in words if word not in wordlists.ARTICLES)
+    numerals = _SMALL | _ROMAN if len(words) > 1 else _SMALL
+    return tuple(numerals.get(word, word) for word in words if word not in wordlists.ARTICLES)
 
 
 @lru_cache(maxsize=16_384)
@@ -73,7 +78,13 @@ def alias(text: str) -> Alias:
     words = words_of(text)
     parts = text.split()
     person = 3 <= len(parts) <= 5 and all(part[0].isupper() and part[-1].isalpha() for part in parts)
-    return Alias(words, _number(text, words), calendar.dates(text), (words[0], words[-1]) if person and words else ())
+    return Alias(
+        words,
+        _number(text, words),
+        calendar.dates(text),
+        (words[0], words[-1]) if person and words else (),
+        all(part[0].isupper() or part in _PARTICLES for part in parts),
+    )
 
 
 @lru_cache(maxsize=16_384)
@@ -166,7 +177,9 @@ def _contained(wanted: Alias, found: Alias, text: str, aliases: Sequence[Alias])
     if span is None:
         return False
     before, after = found.words[: span[0]], found.words[span[1] :]
-    if any(word in wordlists.NEGATIONS for word in before[-3:]) or _another_person(wanted, before, text, aliases):
+    if any(word in wordlists.NEGATIONS for word in before[-3:]) or _another_person(
+        wanted, before, after, text, aliases
+    ):
         return False
     if len(found.words) <= SHORT and any(word in _OFFERS for word in (*before[-2:], *after[:1])):
         return False
@@ -179,22 +192,21 @@ _TITLES = listed(
 )
 
 
-def _another_person(wanted: Alias, before: Sequence[str], text: str, aliases: Sequence[Alias]) -> bool:
-    """Pierre Curie for Curie, where another alias says Marie Curie: a first name that no alias has."""
+def _another_person(
+    wanted: Alias, before: Sequence[str], after: Sequence[str], text: str, aliases: Sequence[Alias]
+) -> bool:
+    """Pierre Curie for Curie, where another alias says Marie Curie: a name that no alias has."""
     parts = text.split()
-    if (
-        len(wanted.words) != 1
-        or not before
-        or not 2 <= len(parts) <= 3
-        or not all(part[0].isupper() and part.isalpha() for part in parts)
-    ):
+    if len(wanted.words) != 1 or not 2 <= len(parts) <= 3:
         return False
-    longer = [item.words for item in aliases if len(item.words) > 1 and item.words[-1] == wanted.words[0]]
-    if not longer or before[-1] in _TITLES or not before[-1].isalpha():
+    if not all(part[0].isupper() and part.isalpha() for part in parts):
         return False
-    known = {word for words in longer for word in words[:-1]}
-    first = before[-1]
-    return not any(word.startswith(first) or first.startswith(word) for word in known)
+    longer = [item.words for item in aliases if item.name and len(item.words) > 1 and wanted.words[0] in item.words]
+    beside = [*before[-1:], *after[:1]]
+    if not longer or not beside or any(word in _TITLES for word in beside):
+        return False
+    known = {word for words in longer for word in words}
+    return not any(word.startswith(other) or other.startswith(word) for word in known for other in beside)
 
 
 def _listed(wanted: Alias, text: str, aliases: set[tuple[str, ...]]) -> bool:
@@ -237,7 +249,7 @@ def _same_word(left: str, right: str) -> bool:
     if left == right or left + "s" == right or right + "s" == left:
         return True
     if 1 in (len(left), len(right)):
-        return left[0] == right[0] and left[0].isalpha()
+        return left[0] == right[0] and left[0].isalpha() and len(left + right) > 3
     if min(len(left), len(right)) < 6 or left[0] != right[0] or not (left + right).isalpha():
         return False
     return Levenshtein.distance(left, right, score_cutoff=1) <= 1

@@ -86,7 +86,7 @@ def times(text: str) -> frozenset[str]:
             continue
         value = _clock(int(match["hour"]), int(minute or 0), half, _part_of_day(lowered))
         if value is not None:
-            found.add(f"{value}:{match['second'] or '00'}" + ("?" if _open(int(match["hour"]), half, lowered) else ""))
+            found.add(f"{value}:{match['second'] or '00'}" + ("?" if _open(match["hour"], half, lowered) else ""))
     for match in _PAST.finditer(lowered):
         hour, part = _small(match["hour"]), _minutes(match["part"])
         if hour is not None and part is not None and 1 <= hour <= 12 and part < 60:
@@ -122,9 +122,10 @@ def _part_of_day(text: str) -> str | None:
     return None if match is None else "am" if match.group(1) == "morning" else "pm"
 
 
-def _open(hour: int, half: str | None, text: str) -> bool:
+def _open(hour: str, half: str | None, text: str) -> bool:
+    """Whether am or pm was left open; a leading zero means the 24-hour clock."""
     settled = half is not None and not half.startswith("o")
-    return not settled and 1 <= hour <= 12 and _part_of_day(text) is None
+    return not settled and 1 <= int(hour) <= 12 and hour[0] != "0" and _part_of_day(text) is None
 
 
 def _clock(hour: int, minute: int, half: str | None, part: str | None) -> str | None:

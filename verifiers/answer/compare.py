@@ -27,6 +27,7 @@ from verifiers.answer.same_scalar import same_scalar
 from verifiers.answer.same_words import same_based, same_text, same_word
 from verifiers.answer.tree import Node, TooComplex, Unreadable
 
+MAX_PAIRS = 400
 _WORST = (Outcome.EXACT, Outcome.NUMERIC, Outcome.UNKNOWN, Outcome.COMPLEX, Outcome.DIFFERENT)
 
 
@@ -228,9 +229,6 @@ def _bag_region(bag: Bag, region: Region) -> Outcome:
     return _same_pieces(region_of(bag), region)
 
 
-MAX_PAIRS = 400
-
-
 def _single(answer: Answer) -> bool:
     """{1} is an item of its own inside a set."""
     return isinstance(answer, Bag) and len(answer.items) == 1
@@ -282,6 +280,8 @@ def _ordered(left: Ordered, right: Answer) -> Outcome | None:
         return _same_pieces(regions.interval(left), region_of(right))
     if isinstance(right, Scalar) and len(left.items) == 1:
         return same(left.items[0], right)
+    if isinstance(right, Scalar) and len(left.items) in (2, 3) and "j" in tree.symbols(right.node):
+        return _by_components(left, right)
     if not isinstance(right, Ordered):
         return None
     if len(left.items) != len(right.items):
@@ -291,6 +291,14 @@ def _ordered(left: Ordered, right: Answer) -> Outcome | None:
             return Outcome.DIFFERENT
         return _same_pieces(regions.interval(left), regions.interval(right))
     return _all([same(first, second) for first, second in zip(left.items, right.items, strict=True)])
+
+
+def _by_components(left: Ordered, right: Scalar) -> Outcome:
+    """(1, -2, 3) against i - 2j + 3k."""
+    basis = (tree.constant("i"), tree.symbol("j"), tree.symbol("k"))
+    pairs = zip(left.items, basis, strict=False)
+    terms = [Node("mul", (item.node, unit)) for item, unit in pairs if isinstance(item, Scalar)]
+    return equal(Node("add", tuple(terms)), right.node) if len(terms) == len(left.items) else Outcome.DIFFERENT
 
 
 def _infinite_ends(answer: Ordered) -> bool:

@@ -75,11 +75,18 @@ _UNIT_FRACTION = re.compile(
 )
 
 
-_PHRASES = (
+def _han_percent(match: re.Match[str]) -> str:
+    return rf"{wordlists.han(match.group(1))}\%"
+
+
+_Plainer = str | Callable[[re.Match[str]], str]
+_PHRASES: tuple[tuple[re.Pattern[str], _Plainer], ...] = (
     (re.compile(r"\bper cent\b"), "percent"),
     (re.compile(r"百分之\s?(\d+(?:\.\d+)?)"), r"\1\\%"),
     (re.compile(r"(\d+(?:\.\d+)?)\s?‰"), r"\\frac{\1}{10}\\%"),
     (re.compile(r"\bplus or minus\b", re.I), r"\\pm "),
+    (re.compile(r"百分之\s?([零一二三四五六七八九十百]{1,6})"), _han_percent),
+    (re.compile(r"\bin base (?=\w)"), "base "),
     (re.compile(r"\(\s?(?:in )?base (\w+)\s?\)"), r" base \1"),
     (re.compile(r"\b(sq|cu)\. ?(?=[a-z])"), r"\1 "),
     (re.compile(r"\^\s?(?:\{\s?\\prime\s?\}|\\prime(?![A-Za-z]))"), "'"),
@@ -247,7 +254,10 @@ def _closed(text: str) -> list[Answer]:
     unit = None
     if number is None and len(words) > 1:
         unit = units.noun(words[-1])
-        number = wordlists.cardinal(words[:-1]) if unit is not None else None
+        head = words[:-1]
+        while head and head[-1] in ("of", "a", "an", "the"):
+            head = head[:-1]
+        number = wordlists.cardinal(head) if unit is not None else None
     if number is not None:
         found.append(Scalar(tree.number(number.numerator if number.denominator == 1 else number), unit))
     region = _reals(bare)

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from verifiers.answer import exact_value, scalars, tree
 from verifiers.answer.equality import EQUAL, equal
-from verifiers.answer.kinds import Answer, Bag, Named, Region, Relation, Word
+from verifiers.answer.kinds import Answer, Bag, Named, Piece, Region, Relation, Word
 from verifiers.answer.parser import parse
 from verifiers.answer.regions import half_line, intersection, normal
 from verifiers.answer.slices import Tokens, enclosed, is_mark, split
@@ -227,6 +227,10 @@ def _ordered(sides: list[list[Token]], ops: list[str]) -> Answer:
     nodes = [scalars.scalar(side).node for side in sides]
     if len(nodes) == 2 and not any(tree.symbols(node) for node in nodes):
         raise Unreadable("a relation between numbers")
+    if len(ops) == 2 and nodes[1].op == "sym" and tree.symbols(nodes[0]) and tree.symbols(nodes[2]):
+        between = _between(nodes, ops)
+        if between is not None:
+            return between
     if len(ops) > 1 and all(name_of(side) for side in sides):
         pairs = zip(nodes[:-1], ops, nodes[1:], strict=True)
         return Bag(tuple(Relation(left, op, right) for left, op, right in pairs), braced=True)
@@ -242,6 +246,16 @@ def _ordered(sides: list[list[Token]], ops: list[str]) -> Answer:
     if len(ops) == 1 and tree.symbols(nodes[0]) and tree.symbols(nodes[1]):
         return Region(total.pieces, Relation(nodes[0], ops[0], nodes[1]))
     return total
+
+
+def _between(nodes: list[Node], ops: list[str]) -> Region | None:
+    """a < x < b with symbolic ends."""
+    closed = [op in (r"\le", r"\ge") for op in ops]
+    if all(op in ("<", r"\le") for op in ops):
+        return Region((Piece(nodes[0], nodes[2], closed[0], closed[1]),))
+    if all(op in (">", r"\ge") for op in ops):
+        return Region((Piece(nodes[2], nodes[0], closed[1], closed[0]),))
+    return None
 
 
 def solved(left: Node, op: str, right: Node) -> Region | None:

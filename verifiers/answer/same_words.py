@@ -69,7 +69,7 @@ def same_text(left: Sequence[str], right: Sequence[str]) -> bool:
     if (
         0 < len(short) < len(long)
         and long[: len(short)] == short
-        and long[len(short)] in ("is", "are", "was", "because")
+        and long[len(short)] in ("is", "are", "was", "because", "wins", "won")
     ):
         return not any(word in wordlists.NEGATIONS | wordlists.HEDGES for word in long)
     if len(short) == 1 and len(long) == 2 and long[0] == short[0] and long[1] in _KINDS:

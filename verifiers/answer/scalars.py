@@ -15,7 +15,27 @@ from verifiers.answer.tree import Node, Unreadable
 from verifiers.answer.units import DEGREE, PERCENT, Unit
 
 _CURRENCY = frozenset(
-    ("dollar", "$", "£", "€", "¥", r"\pounds", r"\euro", "usd", "eur", "gbp", "rmb", "cny", "rs", "us", "人民币")
+    (
+        "dollar",
+        "$",
+        "£",
+        "€",
+        "¥",
+        "₹",
+        "hk",
+        "nt",
+        "au",
+        r"\pounds",
+        r"\euro",
+        "usd",
+        "eur",
+        "gbp",
+        "rmb",
+        "cny",
+        "rs",
+        "us",
+        "人民币",
+    )
 )
 _BASE_WORDS = {
     "two": 2, "three": 3, "five": 5, "seven": 7, "eight": 8, "ten": 10, "twelve": 12, "sixteen": 16, "hex": 16,
@@ -60,13 +80,17 @@ def _compound(tokens: Tokens) -> Scalar | None:
         place
         for place, token in enumerate(tokens)
         if token.kind == "num"
-        and (place == 0 or (tokens[place - 1].kind in ("word", "text", "letter") and token.spaced))
+        and (place == 0 or (tokens[place - 1].kind in ("word", "text", "letter") and _apart(tokens[place - 1], token)))
     ]
     if len(starts) < 2 or starts[0] != 0 or len(tokens) > units.MAX_TOKENS:
         return None
     ends = [*starts[1:], len(tokens)]
     found = [scalar(tokens[start:end]) for start, end in zip(starts, ends, strict=True)]
     return joined(found)
+
+
+def _apart(unit: Token, number: Token) -> bool:
+    return number.spaced or not unit.value.isascii()
 
 
 def joined(found: Sequence[Scalar]) -> Scalar | None:

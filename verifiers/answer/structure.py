@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from verifiers.answer import regions, relations, scalars, tree
+from verifiers.answer import matrices, regions, relations, scalars, tree
 from verifiers.answer.kinds import (
     Answer,
     Bag,
@@ -64,6 +64,10 @@ class _Reader:
         """Parts that commas, semicolons, "and" or "or" separate; None when there is one part."""
         parts, marks = split(tokens, semicolon)
         if not marks:
+            parts, marks = split(tokens, _or)
+            # x = 2, y = 3 or x = 4, y = 5
+            marks = marks if all(map(_is_system, parts)) else []
+        if not marks:
             parts, marks = split(tokens, separates)
         parts = [part for part in parts if part]
         if not marks or not parts:
@@ -105,7 +109,7 @@ class _Reader:
             tokens = tokens[:-2]
         if enclosed(tokens):
             return self.bracketed(tokens)
-        found = scalars.matrix(tokens) or scalars.based(tokens)
+        found = matrices.arithmetic(tokens) or scalars.matrix(tokens) or scalars.based(tokens)
         if found is None and any(is_mark(token, ":") or token.value in ("to", "比") for token in tokens):
             found = scalars.ratio(tokens)
         return found or expanded(scalars.scalar(tokens, tight_units=self.tight_units))
@@ -188,6 +192,15 @@ class _Reader:
         if not any(rows):
             raise Unreadable("an empty system")
         return collected([self.inner(row) for row in rows if row], either=False)
+
+
+def _or(token: Token) -> bool:
+    return separates(token) and token.value.lower() in ("or", "或", "或者", r"\lor")
+
+
+def _is_system(tokens: Tokens) -> bool:
+    parts, _ = split(tokens, separates)
+    return len(parts) > 1 and all(any(is_mark(token, "=") for token in part) for part in parts)
 
 
 def _named_point(tokens: list[Token]) -> bool:

@@ -37,7 +37,7 @@ _MONEY = {
     "¢": ("usd", Fraction(1, 100)), "euro": ("eur", 1), "euros": ("eur", 1), "eur": ("eur", 1), "€": ("eur", 1),
     "gbp": ("gbp", 1), "£": ("gbp", 1), "penny": ("usd", Fraction(1, 100)), "pennies": ("usd", Fraction(1, 100)),
     "pence": ("gbp", Fraction(1, 100)), "yuan": ("cny", 1), "元": ("cny", 1), "rmb": ("cny", 1), "cny": ("cny", 1),
-    "人民币": ("cny", 1),
+    "人民币": ("cny", 1), "₹": ("inr", 1), "hk": ("hkd", 1), "nt": ("twd", 1), "au": ("aud", 1),
     "¥": ("cny", 1), "块": ("cny", 1), "角": ("cny", Fraction(1, 10)), "分": ("cny", Fraction(1, 100)),
     "rupee": ("inr", 1), "rupees": ("inr", 1), "rs": ("inr", 1), "yen": ("jpy", 1), "won": ("krw", 1),
 }  # fmt: skip

@@ -81,7 +81,8 @@ def views(text: str, *, sentence: bool) -> Iterator[str]:
     if formulas:
         yield formulas[-1]
     numbers = set(_NUMBER.findall(last))
-    if len(numbers) == 1 and not formulas and not _CODE.search(last):
+    bounded = any(word in _COMPARED for word in last.lower().split())
+    if len(numbers) == 1 and not formulas and not bounded and not _CODE.search(last):
         yield numbers.pop()
 
 

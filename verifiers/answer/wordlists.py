@@ -23,6 +23,10 @@ _NOTHING = frozenset(
         "no integers", "none exist", "nothing", "inconsistent", "不存在解", "impossible",
     )
 )  # fmt: skip
+_NO_THING = re.compile(
+    r"no (?:such |real |positive |integer |rational |valid |possible )*(?:solution|root|value|number|integer|pair|"
+    r"function|answer|triple|triangle|point)s?(?: exists?| satisf(?:y|ies).*)?"
+)
 _UNDEFINED = frozenset(
     (
         "does not exist", "dne", "doesn't exist", "undefined", "not defined", "limit does not exist", "不存在",
@@ -90,7 +94,7 @@ def phrase(words: tuple[str, ...]) -> str:
 def closed_class(words: tuple[str, ...]) -> tuple[str, str] | None:
     """(kind, value) for phrases that mean nothing, undefined or all reals."""
     text = _told(words)
-    if text in _NOTHING:
+    if text in _NOTHING or _NO_THING.fullmatch(text):
         return "nothing", ""
     if text in _UNDEFINED:
         return "undefined", ""

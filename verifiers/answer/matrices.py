@@ -1,0 +1,72 @@
+"""Sums and products of written matrices."""
+
+from __future__ import annotations
+
+from verifiers.answer import scalars
+from verifiers.answer.kinds import Matrix
+from verifiers.answer.slices import is_mark, split
+from verifiers.answer.tokens import Token, closing_places
+from verifiers.answer.tree import Node, TooComplex, Unreadable
+
+MAX_PARTS = 8
+MAX_ENTRIES = 100
+
+Rows = tuple[tuple[Node, ...], ...]
+
+
+def arithmetic(tokens: list[Token]) -> Matrix | None:
+    """A + B, A - B, A B of matrix environments; None when the tokens are no such expression. Raises Unreadable."""
+    if sum(token.value.startswith(r"\begin{") for token in tokens) < 2:
+        return None
+    parts, marks = split(tokens, lambda token: is_mark(token, "+") or is_mark(token, "-"))
+    if not all(parts):
+        return None
+    if len(parts) > MAX_PARTS:
+        raise TooComplex("too many matrices")
+    found = [_product(part) for part in parts]
+    total = found[0]
+    if total is None:
+        return None
+    for mark, rows in zip(marks, found[1:], strict=True):
+        if rows is None or [len(row) for row in rows] != [len(row) for row in total]:
+            return None
+        total = tuple(
+            tuple(_sum(left, right, minus=mark.value == "-") for left, right in zip(first, second, strict=True))
+            for first, second in zip(total, rows, strict=True)
+        )
+    return Matrix(total)
+
+
+def _sum(left: Node, right: Node, *, minus: bool) -> Node:
+    return Node("add", (left, Node("neg", (right,)) if minus else right))
+
+
+def _product(tokens: list[Token]) -> Rows | None:
+    """Matrices side by side; the first may have a scalar factor."""
+    closing = closing_places(tokens)
+    ends = [end for start, end in closing.items() if tokens[start].value.startswith(r"\begin{")]
+    ends = [end for end in sorted(ends) if not any(start < end < other for start, other in closing.items())]
+    if not ends or ends[-1] != len(tokens) - 1 or len(ends) > MAX_PARTS:
+        return None
+    total: Rows | None = None
+    start = 0
+    for end in ends:
+        piece = tokens[start : end + 1]
+        if start and piece[0].value in (r"\cdot", "*", r"\times"):
+            piece = piece[1:]
+        found = scalars.matrix(piece)
+        if not isinstance(found, Matrix):
+            return None
+        total = found.rows if total is None else _times(total, found.rows)
+        start = end + 1
+    return total
+
+
+def _times(left: Rows, right: Rows) -> Rows:
+    if len(left[0]) != len(right) or len(left) * len(right) * len(right[0]) > MAX_ENTRIES:
+        raise Unreadable("shapes of a product")
+    columns = list(zip(*right, strict=True))
+    return tuple(
+        tuple(Node("add", tuple(Node("mul", pair) for pair in zip(row, column, strict=True))) for column in columns)
+        for row in left
+    )
