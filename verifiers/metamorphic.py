@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
 
+from verifiers import metamorphic_more as more
 from verifiers import metamorphic_words as words
 from verifiers.metamorphic_draw import Draw, fraction_text
 
@@ -292,7 +293,8 @@ TYPES: Mapping[str, Callable[[random.Random], Draw]] = MappingProxyType(
         "pair": pair, "solutions": solutions, "interval": interval, "line": line, "polynomial": polynomial,
         "complex": complex_number, "based": based, "mixed": words.mixed, "scientific": words.scientific,
         "inequality": words.inequality, "matrix": words.matrix, "date": words.date, "clock": words.clock,
-        "weekday": words.weekday,
+        "weekday": words.weekday, "ratio": more.ratio, "angle": more.angle, "function": more.function,
+        "choice": more.choice, "truth": more.truth, "nothing": more.nothing,
     }
 )  # fmt: skip
 

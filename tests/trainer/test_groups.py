@@ -245,3 +245,28 @@ def test_the_shards_pass_rates_decide_the_first_visit(problems: list[Problem]) -
     assert informative_chance(0, 16, 8) == pytest.approx(informative_chance(16, 16, 8))
     assert informative_chance(0, 16, 8) < 0.25
     assert informative_chance(0, 0, 2) == pytest.approx(0.25)
+
+
+class Planted:
+    """The problems' own verifiers, on texts written by a planted policy."""
+
+    def __init__(self, *texts: str) -> None:
+        self.texts = texts
+
+    def __call__(self, samples: Sequence[tuple[Draw, int, Completion]], /) -> Sequence[Verdict]:
+        written = [
+            (draw, sample, replace(completion, text=self.texts[sample % len(self.texts)]))
+            for draw, sample, completion in samples
+        ]
+        return VerifierScorer(1)(written)
+
+
+def test_undecidable_towers_pay_no_more_than_wrong_answers(make_source: MakeSource) -> None:
+    """No sample of such a policy is left out, rewarded, or makes a group that would be trained on."""
+    tower, wrong = r"\boxed{9^{9^{9^{9^9}}}}", r"\boxed{-123456}"
+    for texts in ((tower,), (wrong,), (tower, r"\boxed{((99!)!)!}", wrong)):
+        filled = make_source(Planted(*texts), rules=GroupFilter(max_gen_batches=1)).fill(0, Clock())
+        assert [group.scores for group in filled.drawn] == [[0.0] * 3] * 4
+        assert {sample.reward for group in filled.drawn for sample in group.samples} == {0.0}
+        assert not filled.kept
+        assert pass_rate_histogram(filled.drawn) == "all wrong 4, mixed 0, all right 0, undecided 0"
