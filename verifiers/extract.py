@@ -82,15 +82,17 @@ def final_answer(response: str) -> Answer:
             return _none("no-answer", "tag")
         found = boxed(inner)
         return found if found is not None else _in_text(inner, "tag")
-    box = boxed(text)
-    return (_stated_after(text) or box) if box is not None and box.text else box or _in_text(text, "whole")
+    boxes = _boxes(text)
+    box = _joined(text, boxes)
+    if box is None or not box.text:
+        return box or _in_text(text, "whole")
+    return _stated_after(text[boxes[-1][1] :]) or box
 
 
-def _stated_after(text: str) -> Answer | None:
+def _stated_after(rest: str) -> Answer | None:
     """An answer that a marker announces after the last box: the last explicit answer wins."""
-    rest = text[_boxes(text)[-1][1] :]
     last = None
-    for match in _MARKER.finditer(rest):
+    for match in _MARKER.finditer(rest) if "inal " in rest or "答案" in rest or "结果" in rest else ():
         last = match if "final" in match.group().lower() or match.group("cn") else last
     found = _after_marker(rest[last.end() :]) if last is not None else None
     if not found or len(found) > MAX_STATED or not _STATED.search(found):
@@ -108,7 +110,7 @@ _CLOSING = {"<!--": "-->", "~~": "~~", "%": "\n"}
 
 def _without_hidden(text: str) -> str:
     """Without boxes that nobody sees or that were struck out: comments, phantoms, crossed-out text."""
-    if not any(mark in text for mark in ("<!--", "~~", "phantom", "cancel", "sout", "%")):
+    if not any(mark in text for mark in ("<!--", " ~~", "\n~~", "phantom", "cancel{", "sout{", " % ", "\n% ")):
         return text
     parts: list[str] = []
     position = 0
@@ -139,7 +141,10 @@ def _tagged(text: str) -> str | None:
 
 def boxed(text: str) -> Answer | None:
     """The last box with its neighbours; None when the text holds no box."""
-    boxes = _boxes(text)
+    return _joined(text, _boxes(text))
+
+
+def _joined(text: str, boxes: list[tuple[int, int, str | None]]) -> Answer | None:
     if not boxes:
         return None
     start, end, content = boxes[-1]
