@@ -102,7 +102,7 @@ def _stated_after(rest: str) -> Answer | None:
 
 _HIDDEN = re.compile(
     r"<!--|(?:(?<=\s)|^)~~(?=\S)|\\[hv]?phantom\s?\{|\\(?:[bx]?cancel|sout)\s?\{"
-    r"|(?:(?<=\s)|^)%(?=\s[^\n]*\\boxed)",
+    r"|(?:(?<=[^\d\s]\s)|^)%(?=\s[^\n]*\\boxed)",
     re.M,
 )
 _CLOSING = {"<!--": "-->", "~~": "~~", "%": "\n"}

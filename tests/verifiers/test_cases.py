@@ -40,6 +40,20 @@ def test_attacks_are_not_paid(result: AuditResult) -> None:
     assert not paid
 
 
+def test_new_cases_of_the_same_kinds() -> None:
+    result = run_audit(read_rows(CASES / "unseen_kinds.jsonl"), workers=1)
+    summary = result.summary()
+    assert summary["n"] > 3900
+    assert summary["fnr"] <= 0.01
+    assert summary["fpr"] <= 0.002
+    assert summary["undecided"] <= 0.002
+    assert not [
+        row.id
+        for row, verdict in result.pairs
+        if row.category in ATTACKS and row.correct is False and verdict.status is Status.CORRECT
+    ]
+
+
 def test_realistic_pairs() -> None:
     lines = (CASES / "perf_pairs.jsonl").read_text(encoding="utf-8").splitlines()
     rows = [json.loads(line) for line in lines]

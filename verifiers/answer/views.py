@@ -32,9 +32,14 @@ _COMPARED = (
     | wordlists.HEDGES
     | listed(
         "less more than least most below above under over about approximately around between greater fewer up "
-        "minus negative nearly almost roughly until exceed exceeds excluding"
+        "near somewhere close approx minus negative nearly almost roughly until exceed exceeds excluding"
     )
 )
+_CUT = re.compile(
+    r"(?:(?<![A-Za-z\\])(?:we|the|to|an?|of|and|by|in|that|where|which|this|with|for|then|so|or|from|at|on|if|be|is)"
+    r"|\\times|\\cdot|[=+*])\s*$"
+)
+"""A sentence that stops before its end makes no claim."""
 _HAN_START = re.compile(r"(?:[\u3400-\u9fff]{1,12}\s?[，,、：:]\s?)?[\u3400-\u9fff]{2,20}\s?(?=[-−]?\d|\$)")
 _HAN_COMPARED = re.compile(r"[不没非约或负]|大于|小于|至少|至多|超过|以上|以下|百分之|第")
 _CODE_WORDS = listed(
@@ -50,6 +55,8 @@ def views(text: str, *, sentence: bool) -> Iterator[str]:
         yield text[told.end() :].strip(" 。.")
     yield text
     if not _LETTERS.search(text):
+        return
+    if sentence and _CUT.search(text):
         return
     text = _TEXT.sub(r" \1 ", text)
     if text.lstrip("`@!> ").partition(" ")[0].lower() in _CODE_WORDS:
