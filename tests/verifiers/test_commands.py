@@ -72,6 +72,7 @@ def test_an_audit(tmp_path: Path) -> None:
     audit = json.loads((tmp_path / "out" / "audit.json").read_text(encoding="utf-8"))
     assert audit["confusion"]["labelled_correct"] == {"accepted": 1, "rejected": 0, "undecided": 0}
     assert audit["fnr"]["n"] == 1
+    assert "metamorphic" not in audit
     assert "<html" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
 
 
@@ -166,9 +167,15 @@ def test_without_labels_nothing_is_claimed(tmp_path: Path) -> None:
     report = (out / "report.html").read_text("utf-8")
     assert "not identified" in report
     assert "60 responses, none of them labelled" in report.replace("\u00a0", " ")
-    limit = verigold("audit", file, "--out", str(out), "--max-fnr", "0.1")
+    kinds = audit["metamorphic"]
+    assert all(entry["n"] >= entry["accepted"] >= 0 for entry in kinds.values())
+    assert kinds["any: no answer"]["wrongly"] == 0
+    assert "Rewritings of the ground truths" in report
+    assert "near misses not refused: 0 of" in done.stdout
+    limit = verigold("audit", file, "--out", str(out), "--no-metamorphic", "--max-fnr", "0.1")
     assert limit.returncode == 2
     assert "no row has a label" in limit.stderr
+    assert "metamorphic" not in json.loads((out / "audit.json").read_text("utf-8"))
 
 
 def test_mistakes_of_an_audit(tmp_path: Path) -> None:

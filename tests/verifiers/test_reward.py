@@ -61,12 +61,24 @@ def test_trl_form() -> None:
         trl_reward(["7"], answer=["7"])
 
 
+def towers(base: int) -> list[str]:
+    """Answers that no budget decides: towers of powers, huge factorials, open sums and integrals."""
+    tower = f"{base}^{{{base}^{{{base}^{{{base}}}}}}}"
+    shapes = (tower, f"{tower} - {tower} + 13", f"({base}!)!!", rf"\sum_{{k=1}}^{{{tower}}} k", rf"{tower} \bmod 13",
+              rf"\int_0^{{{tower}}} e^{{e^x}}\,dx", "(" * 300 + str(base) + ")" * 300, f"{base}" * 4000)  # fmt: skip
+    return [rf"\boxed{{{shape}}}" for shape in shapes]
+
+
 def test_undecidable_towers_earn_nothing() -> None:
-    """A policy that writes towers earns no more than one that answers wrongly, and is never masked."""
-    towers = [rf"\boxed{{{base}^{{{base}^{{{base}^{{{base}}}}}}}}}" for base in range(3, 40)]
-    scores = [compute_score("x", tower, "12") for tower in towers]
-    assert sum(float(score["score"]) for score in scores) == 0.0
-    assert not any(score["undecided"] for score in scores)
+    """A policy that writes towers earns no more than one that answers wrongly. Only an overloaded machine masks it."""
+    hostile = [text for base in (3, 7, 11) for text in towers(base)]
+    honest = [rf"\boxed{{{number}}}" for number in range(13, 13 + len(hostile))]
+    scores, wrong = ([compute_score("x", text, "12") for text in texts] for texts in (hostile, honest))
+    assert sum(float(score["score"]) for score in scores) <= sum(float(score["score"]) for score in wrong)
+    assert {score["reason"] for score in scores if score["undecided"]} <= {"worker-wall-limit"}
+    golds = ["12"] * len(hostile)
+    assert not any(trl_reward(hostile, ground_truth=golds))
+    assert trl_reward(honest, ground_truth=golds) == [0.0] * len(hostile)
 
 
 def test_soft_overlong() -> None:

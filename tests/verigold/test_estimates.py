@@ -139,3 +139,22 @@ def test_both_forms_are_inert(labels: int, estimated: bool, identified: bool, tm
 @pytest.mark.parametrize("damage", [{"estimated": {"fnr": 1}}, {"agreement": {"pairs": [{}], "verifiers": [{}]}}])
 def test_damaged_parts_still_render(damage: dict[str, Any]) -> None:
     assert audit.render({"n": 5} | damage)
+
+
+def test_rewritings_of_golds_have_a_section() -> None:
+    """Rates by kind, the worst first, examples of wrong verdicts; hostile text stays text."""
+    case = {"ground_truth": EVIL, "response": EVIL, "status": "incorrect", "reason": "different"}
+    kinds = {
+        "integer: point": {"must": "accept", "n": 40, "accepted": 40, "wrongly": 0, "examples": []},
+        EVIL: {"must": "accept", "n": 40, "accepted": 30, "wrongly": 10, "examples": [case]},
+        "integer: sign": {"must": "refuse", "n": 20, "accepted": 0, "wrongly": 0, "examples": []},
+        "odd": "no table",
+    }
+    audit_json = made(labels=0, estimated=False, identified=False) | {"metamorphic": kinds}
+    html = audit.render(audit_json)
+    assert "<script>alert(1)</script> ]" not in html
+    words = html.replace(NBSP, " ")
+    assert "Rewritings that must be accepted: 80, 10 wrongly refused (12.5 %)" in words
+    assert "Near misses that must be refused: 20, 0 wrongly accepted" in words
+    assert words.index("alert(1)") < words.index("integer: point")
+    assert "Rewritings of the ground truths" not in audit.render(audit_json | {"metamorphic": {}})

@@ -47,6 +47,13 @@ def command(
     show_verdict: Annotated[
         bool, typer.Option("--show-verdict", help="Show the verdict while labelling; it may lead you.")
     ] = False,
+    metamorphic: Annotated[
+        bool | None,
+        typer.Option(
+            "--metamorphic/--no-metamorphic",
+            help="Judge rewritings and near misses of the ground truths; by default when no row has a label.",
+        ),
+    ] = None,
     max_fnr: Annotated[float | None, typer.Option("--max-fnr", help="Exit 1 above this false negative rate.")] = None,
     max_fpr: Annotated[float | None, typer.Option("--max-fpr", help="Exit 1 above this false positive rate.")] = None,
     workers: Annotated[int | None, typer.Option("--workers", min=1, help="Processes; by default one a core.")] = None,
@@ -71,6 +78,9 @@ def command(
     audit = result.to_json()
     if verifier:
         audit["agreement"] = agreement(result, verifier, workers=workers, console=console)
+    unlabelled = all(row.correct is None for row in result.rows)
+    if metamorphic or (metamorphic is None and unlabelled):
+        audit["metamorphic"] = rewritten(result.rows)
     out.mkdir(parents=True, exist_ok=True)
     write_text(out / "audit.json", json.dumps(audit, ensure_ascii=False, indent=1) + "\n")
     write_text(out / "report.html", render(audit))
@@ -131,6 +141,17 @@ def agreement(result: AuditResult, names: Sequence[str], *, workers: int | None,
             verdicts = verdicts_of(name, rows, workers=workers)
         sides.append(Side(name=name, verdicts=tuple(verdicts)))
     return compare(result.pairs, sides)
+
+
+def rewritten(rows: Sequence[LabelledRow]) -> dict[str, Any]:
+    """`metamorphic` of audit.json; its totals go to stdout."""
+    from verifiers.metamorphic_golds import metamorphic
+
+    kinds = metamorphic(rows)
+    for must, name in (("accept", "rewritings not accepted"), ("refuse", "near misses not refused")):
+        members = [entry for entry in kinds.values() if entry["must"] == must]
+        typer.echo(f"{name}: {sum(entry['wrongly'] for entry in members)} of {sum(entry['n'] for entry in members)}")
+    return kinds
 
 
 def print_few_labels(result: AuditResult) -> None:

@@ -1,0 +1,59 @@
+"""Rewritings and near misses of the golds of a file."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from verifiers.cases import LabelledRow, read_rows
+from verifiers.metamorphic_golds import gold_trials, metamorphic, typed
+
+SAMPLE = Path(__file__).resolve().parents[2] / "data" / "samples" / "graded_responses.jsonl.gz"
+
+
+def row(gold: str, verifier: str = "math", **options: float) -> LabelledRow:
+    return LabelledRow(id="1", ground_truth=gold, response="", verifier=verifier, options=options)
+
+
+GOLDS = {
+    "7": "integer", "-1": "integer", "0": "integer", "1,234": "integer", "10{,}000": "integer", "0.5": "decimal",
+    r"-\frac{3}{4}": "fraction", "3/1": "fraction", r"28\%": "percent", "(1, 2)": "brackets", "[0,1)": "brackets",
+    "(1, 1)": "brackets", r"\{1,2,3\}": "set", r"\{5\}": "set", "x > 3": "inequality", r"n \le -2": "inequality",
+    "C": "letter", "(B)": "letter", "Yes": "truth value", "False": "truth value",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("gold", "name"), GOLDS.items())
+def test_types_and_their_forms(gold: str, name: str) -> None:
+    found = typed(gold)
+    assert found is not None
+    assert found[0] == name
+    wrong = {kind: entry["examples"] for kind, entry in metamorphic([row(gold)]).items() if entry["wrongly"]}
+    assert wrong == {}
+
+
+@pytest.mark.parametrize("gold", ["", "x^2 + 1", r"\sqrt{2}", r"\frac{1}{0}", "[[1, 2]]", "9" * 500, "\x00", r"\{\}"])
+def test_other_golds_have_wrappers_only(gold: str) -> None:
+    assert typed(gold) is None
+    assert all(kind.startswith("any: ") for kind in metamorphic([row(gold)]))
+
+
+def test_a_broken_verifier_shows() -> None:
+    """A tolerance this wide takes half the value for right; the near misses say so."""
+    table = metamorphic([row("50.5", abs_tol=30.0)])
+    half = table["decimal: half"]
+    assert (half["must"], half["n"], half["accepted"], half["wrongly"]) == ("refuse", 1, 1, 1)
+    assert half["examples"][0]["ground_truth"] == "50.5"
+    assert "decimal: next digit" not in table
+
+
+def test_real_golds_and_the_bound() -> None:
+    rows = read_rows(SAMPLE)
+    table = metamorphic(rows, golds=300)
+    assert table == metamorphic([replace(row, correct=None) for row in rows], golds=300)
+    for must, limit in (("accept", 0.01), ("refuse", 0.005)):
+        members = [entry for entry in table.values() if entry["must"] == must]
+        assert sum(entry["wrongly"] for entry in members) <= limit * sum(entry["n"] for entry in members)
+    kinds = [trial.kind for trial in gold_trials(rows, golds=20)]
+    assert kinds.count("any: empty box") == 20
+    assert list(gold_trials(rows, seed=1, golds=9)) != list(gold_trials(rows, seed=2, golds=9))
