@@ -32,6 +32,17 @@ _LETTER = re.compile(r"\(?([A-E])\)?")
 _TRUTH = {"yes": "no", "no": "yes", "true": "false", "false": "true"}
 _BOUND = re.compile(r"([a-z])\s?(<|>|\\leq?|\\geq?)\s?(-?\d{1,15})(?![\w.])")
 _VALUE = re.compile(r"-?[\w.^+*/ ]{1,30}")
+_QUANTITY = re.compile(r"(-?\d{1,9}(?:\.\d{1,6})?)(?:\s|~|\\,)*(?:\\(?:text|mathrm|mbox)\{\s?([a-z]+)\s?\}|([a-z]+))")
+_UNITS = {"cm": ("mm", 10, "kg"), "m": ("cm", 100, "s"), "km": ("m", 1000, "kg"), "kg": ("g", 1000, "m"),
+          "hours": ("minutes", 60, "km"), "minutes": ("seconds", 60, "kg")}  # fmt: skip
+"""A smaller unit, how many of those, and a unit of another kind."""
+_BASED = re.compile(r"([1-9]\d{1,30})_\{?([2-9])\}?")
+_EXPRESSION = re.compile(
+    r"(?:\\(?:[dt]?frac|sqrt|pi|cdot|sin|cos|tan|ln|log|left\(|right\))(?![A-Za-z])|(?<![A-Za-z])[abk-zABX-Z](?![A-Za-z])"
+    r"|[\d.^{}()+\-*/\s])+"
+)
+_NO_FORMULA = re.compile(r"\{\s*0\s*\}|\d-\d\d?-\d|\d/\d\d?/\d|0[xb]")
+"""A denominator of nothing, dates, numerals of programs."""
 _FLIPPED = {"<": ">", ">": "<", r"\le": r"\ge", r"\leq": r"\ge", r"\ge": r"\le", r"\geq": r"\le"}
 _OTHER_STRICT = {"<": r"\le", ">": r"\ge", r"\le": "<", r"\leq": "<", r"\ge": ">", r"\geq": ">"}
 
@@ -131,6 +142,39 @@ def _inequality(gold: str) -> Draw | None:
     return Draw(gold=gold, equal=equal, unequal=unequal)
 
 
+def _quantity(gold: str) -> Draw | None:
+    match = _QUANTITY.fullmatch(gold)
+    unit = (match.group(2) or match.group(3)) if match else ""
+    if match is None or unit not in _UNITS or not Fraction(match.group(1)):
+        return None
+    number, (small, factor, other) = match.group(1), _UNITS[unit]
+    equal = {"bare": number, "plain": f"{number} {unit}", "text": rf"{number} \text{{ {unit}}}",
+             "converted": rf"{_number(Fraction(number) * factor)} \text{{ {small}}}"}  # fmt: skip
+    unequal = {"smaller unit": rf"{number} \text{{ {small}}}", "other kind": rf"{number} \text{{ {other}}}",
+               "times ten": rf"{_number(10 * Fraction(number))} \text{{ {unit}}}"}  # fmt: skip
+    return Draw(gold=gold, equal=equal, unequal=unequal)
+
+
+def _based(gold: str) -> Draw | None:
+    match = _BASED.fullmatch(gold)
+    if match is None or max(match.group(1)) >= match.group(2):
+        return None
+    digits, base = match.groups()
+    equal = {"braces": f"{digits}_{{{base}}}", "parentheses": f"({digits})_{base}", "no base": digits}
+    unequal = {"other base": f"{digits}_{{{int(base) + 1}}}", "longer": f"{digits}0_{base}", "ten": f"{digits}_{{10}}"}
+    return Draw(gold=gold, equal=equal, unequal=unequal)
+
+
+def _expression(gold: str) -> Draw | None:
+    """A formula in one-letter symbols; C is left out, for it may stand for any constant."""
+    if not _EXPRESSION.fullmatch(gold) or not re.search(r"\d|[a-z]", gold) or _NO_FORMULA.search(gold):
+        return None
+    equal = {"brackets": f"({gold})", "times one": rf"1 \cdot ({gold})", "plus and minus": f"({gold}) + 1 - 1",
+             "quotient": rf"\frac{{2({gold})}}{{2}}"}  # fmt: skip
+    unequal = {"plus one": f"({gold}) + 1", "minus one": f"({gold}) - 1", "equation": f"{gold} = 97531"}
+    return Draw(gold=gold, equal=equal, unequal=unequal)
+
+
 def _letter(gold: str) -> Draw | None:
     match = _LETTER.fullmatch(gold)
     if match is None:
@@ -154,8 +198,9 @@ def _truth(gold: str) -> Draw | None:
 _TYPES: tuple[tuple[str, Callable[[str], Draw | None]], ...] = (
     ("integer", _integer), ("decimal", _decimal), ("fraction", _fraction), ("percent", _percent), ("set", _set),
     ("brackets", _bracketed), ("inequality", _inequality), ("letter", _letter), ("truth value", _truth),
+    ("quantity", _quantity), ("base", _based), ("expression", _expression),
 )  # fmt: skip
-_WITHIN_TOLERANCE = ("off by one", "next digit", "numerator", "last")
+_WITHIN_TOLERANCE = ("off by one", "next digit", "numerator", "last", "plus one", "minus one")
 """Near misses that `rel_tol` and `abs_tol` may accept."""
 _WRAPPED = (
     ("boxed", r"\boxed{%s}"), ("sentence", r"So the answer is $\boxed{%s}$."), ("display", r"\[ \boxed{ %s } \]"),

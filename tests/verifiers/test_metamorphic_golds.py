@@ -20,6 +20,8 @@ GOLDS = {
     r"-\frac{3}{4}": "fraction", "3/1": "fraction", r"28\%": "percent", "(1, 2)": "brackets", "[0,1)": "brackets",
     "(1, 1)": "brackets", r"\{1,2,3\}": "set", r"\{5\}": "set", "x > 3": "inequality", r"n \le -2": "inequality",
     "C": "letter", "(B)": "letter", "Yes": "truth value", "False": "truth value",
+    r"5 \text{ cm}": "quantity", "2.5 kg": "quantity", "1011_2": "base", "34_{5}": "base", "x^2 + 1": "expression",
+    r"2\sqrt{3}": "expression", r"\frac{x+1}{2}": "expression", r"\frac{\pi}{4}": "expression",
 }  # fmt: skip
 
 
@@ -32,7 +34,9 @@ def test_types_and_their_forms(gold: str, name: str) -> None:
     assert wrong == {}
 
 
-@pytest.mark.parametrize("gold", ["", "x^2 + 1", r"\sqrt{2}", r"\frac{1}{0}", "[[1, 2]]", "9" * 500, "\x00", r"\{\}"])
+@pytest.mark.parametrize(
+    "gold", ["", "x^2 + C", "19_{5}", "0 cm", r"\frac{1}{0}", "[[1, 2]]", "9" * 500, "\x00", r"\{\}"]
+)
 def test_other_golds_have_wrappers_only(gold: str) -> None:
     assert typed(gold) is None
     assert all(kind.startswith("any: ") for kind in metamorphic([row(gold)]))
