@@ -21,7 +21,7 @@ from verigold.report.blocks import (
     verdict_words,
 )
 from verigold.report.folders import Json, items, table, whole
-from verigold.report.words import count, percent, shorten
+from verigold.report.words import count, percent, plural, shorten
 
 LONGEST = 240
 EXAMPLES_SHOWN = 20
@@ -43,7 +43,12 @@ def rewritings(audit_json: Json) -> list[Block]:
         return []
     groups = {must: [(name, entry) for name, entry in kinds if entry.get("must") == must] for must in GROUPS}
     found: list[Block] = [Paragraph(text=_words(groups)), Paragraph(text=NOTE, kind="note")]
-    found += [_kinds(must, members) for must, members in groups.items() if members]
+    wrong = {
+        must: [member for member in members if whole(member[1].get("wrongly"))] for must, members in groups.items()
+    }
+    found += [_kinds(must, members) for must, members in wrong.items() if members]
+    every: list[Block] = [_kinds(must, members) for must, members in groups.items() if members]
+    found.append(Details(summary=f"All {plural(len(kinds), 'kind')} of rewriting", blocks=every))
     examples = [_example(name, case) for name, entry in kinds for case in items(entry.get("examples"))]
     if examples:
         shown = examples[:EXAMPLES_SHOWN]
