@@ -12,6 +12,8 @@ from pydantic import TypeAdapter
 from pipeline.config import STRICT, Layer, RecipeError, build
 from pipeline.sources import Source
 from pipeline.stages import stage_class
+from verifiers.cases import RowError, check_options
+from verifiers.registry import VERIFIERS
 
 StageTable = dict[str, Any]
 
@@ -33,8 +35,7 @@ class CurateConfig:
     def from_layers(cls, layers: Sequence[Layer]) -> CurateConfig:
         """Checks every stage's table against its dataclass and resolves its paths. Raises RecipeError."""
         config = build(cls, layers)
-        where = layers[-1].name
-        _check(config, where)
+        _check(config, layers)
         stages = {name: _resolved(name, layers) for name, table in config.stages.items() if table is not False}
         return replace(config, stages=stages)
 
@@ -47,7 +48,8 @@ def build_stage(name: str, table: StageTable) -> Any:
     return build(stage_class(name), [Layer(name="recipe", base=Path.cwd(), table=table)], prefix=("stages", name))
 
 
-def _check(config: CurateConfig, where: str) -> None:
+def _check(config: CurateConfig, layers: Sequence[Layer]) -> None:
+    where = _place("sources", layers)
     if not config.sources:
         raise RecipeError(f"{where}: sources: none given; add at least one [[sources]] table")
     names = [source.name for source in config.sources]
@@ -55,9 +57,25 @@ def _check(config: CurateConfig, where: str) -> None:
         if names.count(name) > 1:
             raise RecipeError(f"{where}: sources: the name '{name}' is used twice; names must be unique")
     if config.rows_per_shard < 1:
-        raise RecipeError(f"{where}: rows_per_shard: must be at least 1 (got {config.rows_per_shard})")
+        place = _place("rows_per_shard", layers)
+        raise RecipeError(f"{place}: rows_per_shard: must be at least 1 (got {config.rows_per_shard})")
     for source in config.sources:
         source.check(where)
+        _check_verifier(source, where)
+
+
+def _place(key: str, layers: Sequence[Layer]) -> str:
+    """The layer that has the last word on a key."""
+    return next((layer.name for layer in reversed(layers) if key in layer.table), layers[-1].name)
+
+
+def _check_verifier(source: Source, where: str) -> None:
+    """Not in `Source.check`: what the readers import is part of the key of their output, and verifiers are not."""
+    key = "verifier_options" if source.verifier in VERIFIERS else "verifier"
+    try:
+        check_options(source.verifier, source.verifier_options, f"{where}: sources '{source.name}': {key}")
+    except RowError as error:
+        raise RecipeError(str(error)) from None
 
 
 def _resolved(name: str, layers: Sequence[Layer]) -> StageTable:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -125,12 +126,19 @@ def _ground_truth(value: Mapping[str, Any], where: str) -> str | tuple[str, ...]
 def check_options(verifier: str, options: Mapping[str, Any], where: str) -> None:
     """Raises RowError for an unknown verifier or an option that it does not have."""
     if verifier not in VERIFIERS:
-        raise RowError(f"{where}: unknown verifier '{verifier}'; known: {', '.join(sorted(VERIFIERS))}")
+        raise RowError(f"{where}: unknown verifier '{verifier}'; {_nearest(verifier, VERIFIERS, 'known')}")
     known = option_names(VERIFIERS[verifier])
     for name in options:
         if name not in known:
-            listed = ", ".join(sorted(known)) or "none"
-            raise RowError(f"{where}: verifier '{verifier}' has no option '{name}'; its options: {listed}")
+            hint = _nearest(name, known, "its options")
+            raise RowError(f"{where}: verifier '{verifier}' has no option '{name}'; {hint}")
+
+
+def _nearest(name: str, known: Iterable[str], label: str) -> str:
+    """A remedy: the name that was meant, as far as one can tell, and all names there are."""
+    found = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.5)
+    listed = f"{label}: {', '.join(sorted(known)) or 'none'}"
+    return f"did you mean '{found[0]}'? {listed}" if found else listed
 
 
 def option_names(verifier: Callable[..., Verdict]) -> frozenset[str]:

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.config import dump, load, read_toml
+from pipeline.config import RecipeError, dump, load, read_toml
 from pipeline.run import CurateConfig
 
 ROOT = Path(__file__).resolve().parent.parent.parent / "data" / "recipes"
@@ -24,3 +24,32 @@ def test_overrides_reach_into_stages() -> None:
     stages = dict(config.build_stages())
     assert (stages["dedupe"].max_bucket, config.seed) == (7, 5)
     assert "integers" not in stages
+
+
+SOURCE = "[[sources]]\nname = 's'\npath = 'rows.jsonl'\nquestion = 'q'\nanswer = 'a'\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("verifier = 'mth'", "sources 's': verifier: unknown verifier 'mth'; did you mean 'math'?"),
+        ("verifier = 'zzz'", "unknown verifier 'zzz'; known: choice, format, math, qa"),
+        (
+            "verifier_options = {rel_tl = 1}",
+            "sources 's': verifier_options: verifier 'math' has no option 'rel_tl'; did you mean 'rel_tol'?",
+        ),
+    ],
+)
+def test_a_source_names_a_verifier_and_its_options(line: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "recipe.toml"
+    path.write_text(SOURCE + line, encoding="utf-8")
+    with pytest.raises(RecipeError) as caught:
+        load(CurateConfig, [path], ["seed=1"])
+    assert str(caught.value).startswith(f"{path}: ")
+    assert message in str(caught.value)
+
+
+def test_a_known_verifier_with_its_option_is_taken(tmp_path: Path) -> None:
+    path = tmp_path / "recipe.toml"
+    path.write_text(SOURCE + "verifier_options = {rel_tol = 0.01}", encoding="utf-8")
+    assert load(CurateConfig, [path]).sources[0].verifier_options == {"rel_tol": 0.01}
