@@ -18,6 +18,7 @@ from verifiers import verify_math
 from verifiers.fuzzing import GOLDS, texts
 
 LIMIT_S = 2.0
+MEMORY_LIMIT_BYTES = 500_000_000
 
 
 def main() -> None:
@@ -41,7 +42,7 @@ def main() -> None:
         f"{arguments.count:,} texts in {time.monotonic() - started:.0f} s; slowest {slowest:.2f} s; later than "
         f"{LIMIT_S:g} s: {late}; undecided: {undecided}; memory of parent and children {memory / 1e6:.0f} MB"
     )
-    sys.exit(1 if late else 0)
+    sys.exit(1 if late or memory > MEMORY_LIMIT_BYTES else 0)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,9 @@
 """Hostile text: never an exception, never a late verdict."""
 
+import subprocess
+import sys
 import time
+from pathlib import Path
 
 import hypothesis.strategies as st
 import pytest
@@ -27,6 +30,15 @@ def test_random_fragments() -> None:
             late.append((spent, response))
         assert verdict.status is not Status.UNDECIDED or verdict.reason == "worker-wall-limit"
     assert not late
+
+
+def test_bulk_program_bounds_time_and_memory() -> None:
+    """In a process of its own, for other tests' libraries fill the memory of this one."""
+    program = Path(__file__).resolve().parents[2] / "benchmarks" / "fuzz_verifiers.py"
+    command = [sys.executable, str(program), "--count", "1500", "--seed", "3"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "later than 2 s: 0" in done.stdout
 
 
 def test_random_golds() -> None:
