@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -236,16 +237,24 @@ def from_layers(layers: Sequence[Layer]) -> TrainConfig:
     return config
 
 
-def _preset(name: str, layers: Sequence[Layer]) -> Layer:
+def _preset(name: object, layers: Sequence[Layer]) -> Layer:
     presets = read_toml(algorithms_file())
-    if name not in presets.table:
-        raise RecipeError(f"{layers[-1].name}: algorithm: unknown '{name}'; known: {', '.join(sorted(presets.table))}")
+    if not isinstance(name, str) or name not in presets.table:
+        raise RecipeError(_unknown_algorithm(name, sorted(presets.table), layers))
     table = {key: value for key, value in presets.table[name].items() if key != "about"}
     for key in ("advantage", "loss", "correction"):
         chosen = [layer.table[key] for layer in layers if isinstance(layer.table.get(key), Mapping)]
         if key in table and any("name" in choice for choice in chosen):
             del table[key]  # another function: the preset's options are not its options
     return Layer(name=f"{presets.name}: {name}", base=presets.base, table=table)
+
+
+def _unknown_algorithm(name: object, known: Sequence[str], layers: Sequence[Layer]) -> str:
+    """Names the layer that chose the algorithm, which need not be the last one."""
+    where = next(layer.name for layer in reversed(layers) if "algorithm" in layer.table)
+    nearest = difflib.get_close_matches(str(name), known, n=1, cutoff=0.5)
+    hint = f"did you mean '{nearest[0]}'? " if nearest else ""
+    return f"{where}: algorithm: unknown '{name}'; {hint}known: {', '.join(known)}"
 
 
 def objective(config: TrainConfig) -> Objective:

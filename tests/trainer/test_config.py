@@ -78,6 +78,18 @@ def test_refused(changes: dict[str, Any], message: str, recipe: Recipe) -> None:
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("value", "hint"),
+    [("dappo", "unknown 'dappo'; did you mean 'dapo'? known: "), ("qqq", "unknown 'qqq'; known: "), ("[1]", "unknown")],
+)
+def test_an_unknown_algorithm_is_reported_where_it_was_set(value: str, hint: str, tmp_path: Path) -> None:
+    path = tmp_path / "recipe.toml"
+    path.write_text("steps = 1\n", encoding="utf-8")
+    with pytest.raises(RecipeError) as caught:
+        load_recipe([path], [f"algorithm={value}", "model=m", "shards=s"])
+    assert str(caught.value).startswith(f"--set algorithm: algorithm: {hint}")
+
+
 def test_choices_that_evidence_speaks_against_are_told(recipe: Recipe) -> None:
     assert notes(recipe(algorithm="dr_grpo")) == []
     assert len(notes(recipe(algorithm="grpo"))) == 2
