@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
@@ -11,7 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from pipeline.config import RecipeError
+
 TEMPORARY_PREFIX = ".tmp-"
+LOCK_NAME = ".lock"
 
 
 def _fsync(path: Path) -> None:
@@ -69,6 +73,32 @@ def remove_leftovers(folder: Path) -> None:
             shutil.rmtree(leftover, ignore_errors=True)
         else:
             leftover.unlink(missing_ok=True)
+
+
+@contextmanager
+def exclusive(folder: Path) -> Iterator[None]:
+    """Holds `folder` for this process; the system lets go when the process ends, however it does.
+
+    Raises RecipeError when another process holds it: two writers would spoil each other's files.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(folder / LOCK_NAME, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise RecipeError(f"{folder}: another process works in this folder; wait for it, or stop it") from None
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def is_foreign(folder: Path, own: str) -> bool:
+    """Whether the folder holds files, but not `own`, by which we know a folder of ours."""
+    if not folder.is_dir() or (folder / own).exists():
+        return False
+    return any(item.name != LOCK_NAME for item in folder.iterdir())
 
 
 def write_text(path: Path, text: str) -> None:

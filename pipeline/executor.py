@@ -61,14 +61,14 @@ def worker_pool(workers: int, modules: Sequence[str] = ()) -> Iterator[ProcessPo
     processes = multiprocessing.get_context(method)
     if method == "forkserver":
         processes.set_forkserver_preload(["__main__", "pipeline.executor", *modules])
-    pool = ProcessPoolExecutor(workers, mp_context=processes, initializer=_start_worker)
+    pool = ProcessPoolExecutor(workers, mp_context=processes, initializer=bind_to_parent)
     try:
         yield pool
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _start_worker() -> None:
+def bind_to_parent() -> None:
     """A worker leaves Ctrl-C to its parent and ends when the parent has ended, however it did."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()

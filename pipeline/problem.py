@@ -36,8 +36,12 @@ EXTRA_INFO = pa.struct(
         ("template_id", pa.string()),
         ("integer_form", pa.string()),
         ("meta_json", pa.string()),
+        ("verifier", pa.string()),
+        ("verifier_options", pa.string()),
     ]
 )
+"""`verifier` and `verifier_options` again: verl hands a reward function `extra_info` and no other column."""
+
 SHARD_SCHEMA = pa.schema(
     [
         ("id", pa.string()),
@@ -141,6 +145,8 @@ def to_row(problem: Problem) -> dict[str, Any]:
             "template_id": problem.template_id,
             "integer_form": problem.integer_form,
             "meta_json": problem.meta_json,
+            "verifier": problem.verifier,
+            "verifier_options": problem.verifier_options,
         },
         "solution": f"\\boxed{{{problem.ground_truth}}}",
         "verifier": problem.verifier,

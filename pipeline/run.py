@@ -16,7 +16,7 @@ from typing import Any
 
 from rich.console import Console
 
-from pipeline.atomic import remove_leftovers, write_json, write_text
+from pipeline.atomic import exclusive, is_foreign, remove_leftovers, write_json, write_text
 from pipeline.card import render_card
 from pipeline.config import RecipeError
 from pipeline.executor import default_workers, run_stage, worker_pool
@@ -62,7 +62,13 @@ def curate(
     keyed by the same content, parameters and code are taken as they are.
     """
     started = time.time()
-    _prepare(out, fresh)
+    _refuse_foreign(out)
+    with exclusive(out):
+        _prepare(out, fresh)
+        return _curate(config, out, console, workers, started)
+
+
+def _curate(config: CurateConfig, out: Path, console: Console, workers: int | None, started: float) -> Manifest:
     sources = [_source_facts(source) for source in config.sources]
     steps = _plan(config, out / ".work", sources)
     final = _final_key(config, steps[-1].parts.key)
@@ -77,12 +83,14 @@ def curate(
     return manifest
 
 
-def _prepare(out: Path, fresh: bool) -> None:
+def _refuse_foreign(out: Path) -> None:
     if out.exists() and not out.is_dir():
         raise RecipeError(f"{out}: is a file; give a folder for --out")
-    foreign = out.exists() and any(out.iterdir()) and not (out / ".work").exists()
-    if foreign:
+    if is_foreign(out, ".work"):
         raise RecipeError(f"{out}: the folder holds other files; give an empty or new folder for --out")
+
+
+def _prepare(out: Path, fresh: bool) -> None:
     if fresh and out.exists():
         for name in OWNED:
             path = out / name

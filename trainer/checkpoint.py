@@ -21,7 +21,7 @@ import transformers
 from torch import Tensor
 from transformers import PreTrainedModel
 
-from pipeline.atomic import atomic_folder, remove_leftovers, write_json, write_text
+from pipeline.atomic import atomic_folder, exclusive, is_foreign, remove_leftovers, write_json, write_text
 from pipeline.config import RecipeError, dump
 from trainer.config import TrainConfig
 from trainer.groups import Group, group_from_json, group_to_json
@@ -84,18 +84,25 @@ class RunFolder:
         """
         folder, recipe = cls(path), dump(config)
         saved = path / "recipe.toml"
-        if path.exists() and not saved.exists() and any(path.iterdir()):
+        if path.exists() and not path.is_dir():
+            raise RecipeError(f"{path}: is a file; give a folder for --out")
+        if is_foreign(path, "recipe.toml"):
             raise RecipeError(f"{path}: the folder is not empty and holds no run; choose another --out")
         if fresh and saved.exists():
-            shutil.rmtree(path)
+            with exclusive(path):
+                shutil.rmtree(path)
         if saved.exists() and (before := saved.read_text(encoding="utf-8")) != recipe:
             raise RecipeError(f"{saved}: the recipe has changed:\n{_diff(before, recipe)}\nuse --fresh to start over")
         path.mkdir(parents=True, exist_ok=True)
         for part in (path, folder.checkpoints, folder.rollouts, folder.eval):
             remove_leftovers(part)
-        if not saved.exists():
-            write_text(saved, recipe)
         return folder
+
+    def keep_recipe(self, config: TrainConfig) -> None:
+        """Written when the start-up checks have passed: a mistaken command leaves the folder free for the right one."""
+        saved = self.path / "recipe.toml"
+        if not saved.exists():
+            write_text(saved, dump(config))
 
     def summary(self) -> RunSummary | None:
         path = self.path / "summary.json"

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from rich.console import Console
 
-from pipeline.atomic import write_json
+from pipeline.atomic import exclusive, write_json
 from trainer import checkpoint
 from trainer.checkpoint import RunFolder, RunSummary, State
 from trainer.clock import Clock
@@ -44,9 +44,14 @@ def train(
     Raises RecipeError for whatever the user must mend.
     """
     folder = RunFolder.open(out, config, fresh=fresh)
+    with exclusive(out):
+        return _train(config, folder, console, scorer)
+
+
+def _train(config: TrainConfig, folder: RunFolder, console: Console, scorer: Scorer | None) -> RunSummary:
     before = folder.summary()
     if before is not None and before.ended:
-        console.print(f"{out}: finished ({before.exit_reason}, {before.steps} steps); --fresh trains again")
+        console.print(f"{folder.path}: finished ({before.exit_reason}, {before.steps} steps); --fresh trains again")
         return before
     folder.forget_summary()
     with _deterministic():
@@ -150,7 +155,7 @@ def _evaluate(run: Run, label: str) -> dict[str, float]:
 def _tell(run: Run, metrics: dict[str, Any]) -> None:
     mean, length = metrics["reward/mean"], metrics["length/mean"]
     run.console.print(
-        f"step {metrics['step']:>4}  tokens {metrics['generated_tokens_total']:>9,}  "
+        f"{run.folder.path.name}  step {metrics['step']:>4}  tokens {metrics['generated_tokens_total']:>9,}  "
         f"reward {mean if mean is not None else float('nan'):.3f}  groups {metrics['groups/kept']}"
         f"/{metrics['groups/drawn']}  length {length if length is not None else float('nan'):.1f}  "
         f"entropy {metrics.get('entropy/mean', float('nan')):.3f}"

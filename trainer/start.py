@@ -46,7 +46,7 @@ def start(config: TrainConfig, folder: RunFolder, console: Console, scorer: Scor
     """Raises RecipeError for whatever the user must mend before a run makes sense."""
     if config.threads > 0:
         torch.set_num_threads(config.threads)
-    problems = list(read_shards(config.shards))
+    problems, eval_problems = list(read_shards(config.shards)), _eval_problems(config)
     model, tokenizer = load_model(config.model)
     tasks = make_tasks(problems, config.template, config.sampling, tokenizer, end_token_ids(model, tokenizer), console)
     check_room(model, tasks, config.sampling)
@@ -55,6 +55,7 @@ def start(config: TrainConfig, folder: RunFolder, console: Console, scorer: Scor
         scorer = _own_scorer(config)
     engine = TorchEngine(model, tokenizer)
     inputs = {"model_digest": engine.digest, "shards_digest": problems_digest(problems)}
+    folder.keep_recipe(config)
     here = checkpoint.environment(torch.get_num_threads(), str(model.device), **inputs)
     torch.set_num_threads(folder.enforce_environment(here)["threads"])
     policy = Policy(model, tokenizer, config.optimiser, config.sampling.temperature)
@@ -68,7 +69,9 @@ def start(config: TrainConfig, folder: RunFolder, console: Console, scorer: Scor
     state, source = _resume(config, folder, updater, _source(config, engine, scorer, tasks))
     engine.load_weights(model.named_parameters(), state.version)
     where = f"from step {state.step}" if state.step else f"{len(tasks):,} prompts"
-    console.print(f"train {config.algorithm or config.loss.name}: {where}, {torch.get_num_threads()} threads")
+    console.print(
+        f"{folder.path.name}: {config.algorithm or config.loss.name} {where}, {torch.get_num_threads()} threads"
+    )
     for note in notes(config):
         console.print(f"note: {note}")
     return Run(
@@ -82,7 +85,7 @@ def start(config: TrainConfig, folder: RunFolder, console: Console, scorer: Scor
         updater=updater,
         log=MetricsLog(folder.metrics),
         trackers=Fenced(open_trackers(config.trackers, folder.path), console),
-        eval_problems=_eval_problems(config),
+        eval_problems=eval_problems,
         started=time.monotonic(),
     )
 

@@ -55,6 +55,11 @@ def main() -> None:
     except RecipeError as error:
         print(f"verigold: {error}", file=sys.stderr)
         sys.exit(2)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        print(f"verigold: {error.filename}: {error.strerror}; check the path and its permissions", file=sys.stderr)
+        sys.exit(2)
     except SystemExit as stop:
         if stop.code == INTERRUPTED:
             print("verigold: interrupted; the same command goes on from here", file=sys.stderr)

@@ -12,15 +12,15 @@ import multiprocessing
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
-from pipeline.atomic import write_json, write_text
+from pipeline.atomic import LOCK_NAME, exclusive, is_foreign, write_json, write_text
 from pipeline.config import STRICT, Layer, RecipeError, dump, load, read_toml
+from pipeline.executor import bind_to_parent
 from pipeline.progress import stderr_console
 
 STEPS_FOLDER = ".steps"
@@ -92,8 +92,25 @@ def load_config(paths: Sequence[Path], overrides: Sequence[str]) -> QuickstartCo
 
 def run(config: QuickstartConfig, root: Path, console: Console, *, fresh: bool = False) -> dict[str, Any]:
     """The whole job; returns the summary that it also writes to `root/summary.json`."""
-    if fresh and (root / STEPS_FOLDER).is_dir():
-        shutil.rmtree(root)
+    if root.exists() and not root.is_dir():
+        raise RecipeError(f"{root}: is a file; give a folder for --out")
+    if is_foreign(root, "recipe.toml"):
+        raise RecipeError(f"{root}: the folder holds other files; give an empty or new folder for --out")
+    with exclusive(root):
+        if fresh and (root / STEPS_FOLDER).is_dir():
+            _clear(root)
+        return _run(config, root, console)
+
+
+def _clear(root: Path) -> None:
+    for item in root.iterdir():
+        if item.is_dir():
+            shutil.rmtree(item)
+        elif item.name != LOCK_NAME:
+            item.unlink()
+
+
+def _run(config: QuickstartConfig, root: Path, console: Console) -> dict[str, Any]:
     _same_recipe(config, root)
     steps = Steps(root=root, console=console)
     code = {"recipe": dump(config), "files": [_digest(path) for path in _inputs(config)]}
@@ -191,10 +208,32 @@ def _pool_layer(recipe: Layer, root: Path) -> Layer:
 
 
 def _train_both(config: QuickstartConfig, root: Path, console: Console) -> None:
-    """One process and one thread each: the runs are independent, and so are their bits of each other."""
-    with ProcessPoolExecutor(len(RUNS), mp_context=multiprocessing.get_context("spawn")) as pool:
-        for run in [pool.submit(_train, config, root, name, console.quiet) for name in RUNS]:
-            run.result()
+    """One process and one thread each: the runs are independent, and so are their bits of each other.
+
+    However this process ends, the two end with it; the same command goes on from their checkpoints.
+    """
+    processes = multiprocessing.get_context("spawn")
+    children = [
+        processes.Process(target=_train_child, args=(config, root, name, console.quiet), name=name) for name in RUNS
+    ]
+    try:
+        for child in children:
+            child.start()
+        for child in children:
+            child.join()
+    finally:
+        for child in children:
+            if child.is_alive():
+                child.terminate()
+                child.join()
+    failed = [child.name for child in children if child.exitcode != 0]
+    if failed:
+        raise RuntimeError(f"{root}: training of {' and '.join(failed)} failed; the reason is above")
+
+
+def _train_child(config: QuickstartConfig, root: Path, name: str, quiet: bool) -> None:
+    bind_to_parent()
+    _train(config, root, name, quiet)
 
 
 def _train(config: QuickstartConfig, root: Path, name: str, quiet: bool) -> None:

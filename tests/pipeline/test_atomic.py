@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from pipeline import atomic
+from pipeline.config import RecipeError
 
 
 def test_a_failure_leaves_the_old_file_and_no_leftover(tmp_path: Path) -> None:
@@ -59,3 +60,36 @@ def test_a_killed_writer_leaves_only_what_can_be_swept(tmp_path: Path) -> None:
     assert not (tmp_path / "x").exists()
     atomic.remove_leftovers(tmp_path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_is_held_by_one_process_and_free_when_it_is_killed(tmp_path: Path) -> None:
+    program = (
+        "import sys, time, pathlib; from pipeline.atomic import exclusive\n"
+        "with exclusive(pathlib.Path(sys.argv[1])):\n"
+        "    print('held', flush=True); time.sleep(60)\n"
+    )
+    root = Path(__file__).resolve().parents[2]
+    child = subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE, cwd=root, text=True
+    )
+    assert child.stdout is not None
+    assert child.stdout.readline() == "held\n"
+    with pytest.raises(RecipeError, match="another process works in this folder"), atomic.exclusive(tmp_path):
+        pass
+    os.kill(child.pid, signal.SIGKILL)
+    child.wait()
+    child.stdout.close()
+    before = (tmp_path / atomic.LOCK_NAME).stat().st_mtime_ns
+    with atomic.exclusive(tmp_path):
+        pass
+    assert (tmp_path / atomic.LOCK_NAME).stat().st_mtime_ns == before
+
+
+def test_a_folder_with_other_files_is_foreign(tmp_path: Path) -> None:
+    assert not atomic.is_foreign(tmp_path, "recipe.toml")
+    with atomic.exclusive(tmp_path):
+        assert not atomic.is_foreign(tmp_path, "recipe.toml")
+    (tmp_path / "thesis.txt").write_text("mine")
+    assert atomic.is_foreign(tmp_path, "recipe.toml")
+    (tmp_path / "recipe.toml").write_text("")
+    assert not atomic.is_foreign(tmp_path, "recipe.toml")

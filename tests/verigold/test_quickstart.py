@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
+import psutil
 import pytest
 from rich.console import Console
 
@@ -68,3 +74,37 @@ def test_warm_start_and_held_out_problems_share_no_question() -> None:
 def test_a_shared_question_is_found_in_either_order() -> None:
     with pytest.raises(AssertionError, match="is also in"):
         assert_disjoint(one=["12+34=?"], two=["34 + 12 = ?"])
+
+
+def test_a_folder_with_other_files_is_refused_and_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("mine")
+    for fresh in (False, True):
+        with pytest.raises(RecipeError, match="holds other files"):
+            quickstart.run(default_config(), tmp_path, Console(quiet=True), fresh=fresh)
+    assert [item.name for item in tmp_path.iterdir()] == ["thesis.txt"]
+
+
+def test_training_children_end_with_an_interrupted_parent(tmp_path: Path) -> None:
+    program = (
+        "import sys, time, pathlib; from verigold import quickstart\n"
+        "from verigold.bundled import recipe; from rich.console import Console\n"
+        "def slow(*_):\n"
+        "    time.sleep(60)\n"
+        "if __name__ == '__main__':\n"
+        "    quickstart._train_child = slow\n"
+        "    config = quickstart.load_config([recipe('quickstart/default')], [])\n"
+        "    print('started', flush=True)\n"
+        "    quickstart._train_both(config, pathlib.Path(sys.argv[1]), Console(quiet=True))\n"
+    )
+    script = tmp_path / "script.py"
+    script.write_text(program)
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2])}
+    parent = subprocess.Popen([sys.executable, script, tmp_path], stdout=subprocess.PIPE, env=environment)
+    assert parent.stdout is not None
+    assert parent.stdout.readline() == b"started\n"
+    while len(children := psutil.Process(parent.pid).children(recursive=True)) < 2:
+        time.sleep(0.05)
+    parent.send_signal(signal.SIGINT)
+    assert parent.wait(timeout=30) != 0
+    parent.stdout.close()
+    assert psutil.wait_procs(children, timeout=30)[1] == []
