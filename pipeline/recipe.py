@@ -34,6 +34,10 @@ class CurateConfig:
     @classmethod
     def from_layers(cls, layers: Sequence[Layer]) -> CurateConfig:
         """Checks every stage's table against its dataclass and resolves its paths. Raises RecipeError."""
+        for layer in layers:
+            if "algorithm" in layer.table or {"model", "shards"} <= layer.table.keys():
+                found = "algorithm" if "algorithm" in layer.table else "model and shards"
+                raise RecipeError(f"{layer.name}: is a training recipe (it has {found}); give it to `verigold train`")
         config = build(cls, layers)
         _check(config, layers)
         stages = {name: _resolved(name, layers) for name, table in config.stages.items() if table is not False}

@@ -229,6 +229,9 @@ def load_recipe(paths: Sequence[Path], overrides: Sequence[str] = ()) -> TrainCo
 
 def from_layers(layers: Sequence[Layer]) -> TrainConfig:
     """Raises RecipeError for an unknown algorithm, key or option and for settings that cannot be trained with."""
+    for layer in layers:
+        if "sources" in layer.table:
+            raise RecipeError(f"{layer.name}: is a curation recipe (it has sources); give it to `verigold curate`")
     name = next((layer.table["algorithm"] for layer in reversed(layers) if "algorithm" in layer.table), None)
     if name is not None:
         layers = [_preset(name, layers), *layers]

@@ -53,3 +53,14 @@ def test_a_known_verifier_with_its_option_is_taken(tmp_path: Path) -> None:
     path = tmp_path / "recipe.toml"
     path.write_text(SOURCE + "verifier_options = {rel_tol = 0.01}", encoding="utf-8")
     assert load(CurateConfig, [path]).sources[0].verifier_options == {"rel_tol": 0.01}
+
+
+@pytest.mark.parametrize(
+    ("text", "found"), [("algorithm = 'dapo'\n", "algorithm"), ("model = 'm'\nshards = 's'\n", "model and shards")]
+)
+def test_a_training_recipe_is_sent_to_its_verb(text: str, found: str, tmp_path: Path) -> None:
+    path = tmp_path / "recipe.toml"
+    path.write_text(text + "steps = 1\n", encoding="utf-8")
+    with pytest.raises(RecipeError) as caught:
+        load(CurateConfig, [path], ["seed=1"])
+    assert str(caught.value) == f"{path}: is a training recipe (it has {found}); give it to `verigold train`"

@@ -90,6 +90,13 @@ def test_an_unknown_algorithm_is_reported_where_it_was_set(value: str, hint: str
     assert str(caught.value).startswith(f"--set algorithm: algorithm: {hint}")
 
 
+def test_a_curation_recipe_is_sent_to_its_verb() -> None:
+    path = algorithms_file().parent.parent / "curate" / "real.toml"
+    with pytest.raises(RecipeError) as caught:
+        load_recipe([path], ["steps=1"])
+    assert str(caught.value) == f"{path}: is a curation recipe (it has sources); give it to `verigold curate`"
+
+
 def test_choices_that_evidence_speaks_against_are_told(recipe: Recipe) -> None:
     assert notes(recipe(algorithm="dr_grpo")) == []
     assert len(notes(recipe(algorithm="grpo"))) == 2
