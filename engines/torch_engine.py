@@ -15,7 +15,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
-from transformers import AutoModelForCausalLM, AutoTokenizer, Cache, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    Cache,
+    PreTrainedModel,
+    PreTrainedTokenizerBase,
+)
 from transformers.utils import logging
 
 from engines.batches import Batch, Work, additive_mask, draw, left_padded, plan, row_keys, uniforms
@@ -76,10 +83,14 @@ class TorchEngine:
             dtype = "float32" if device == "cpu" else "bfloat16"
         try:
             with without_bars():
+                AutoConfig.from_pretrained(path, local_files_only=True)  # of all reasons its own is the plainest
                 tokenizer = AutoTokenizer.from_pretrained(path, local_files_only=True)
                 model = AutoModelForCausalLM.from_pretrained(path, local_files_only=True, dtype=getattr(torch, dtype))
         except (OSError, ValueError) as error:
-            raise EngineError(f"{path}: the model cannot be loaded: {error}") from error
+            reason = (str(error).strip().splitlines() or [type(error).__name__])[0].strip().rstrip(".:")
+            raise EngineError(
+                f"{path}: the model cannot be loaded ({reason}); give a Hugging Face model folder"
+            ) from error
         torch.nn.Module.to(model, device)
         return cls(model.eval(), tokenizer, max_batch_tokens=max_batch_tokens)
 

@@ -238,8 +238,16 @@ def test_build_from_a_recipe(tmp_path: Path) -> None:
         build_engine(EngineConfig(model=tmp_path / "absent"))
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "config.json").write_text("{}")
-    with pytest.raises(EngineError, match="cannot be loaded"):
-        build_engine(EngineConfig(model=tmp_path / "broken"))
+    broken = tmp_path / "broken"
+    with pytest.raises(EngineError) as caught:
+        build_engine(EngineConfig(model=broken))
+    assert str(caught.value).startswith(f"{broken}: the model cannot be loaded (Unrecognized model in {broken}")
+    assert str(caught.value).endswith("); give a Hugging Face model folder")
+    assert "\n" not in str(caught.value)
+    (tmp_path / "model" / "tokenizer.json").unlink()
+    with pytest.raises(EngineError) as caught:
+        build_engine(EngineConfig(model=tmp_path / "model"))
+    assert "\n" not in str(caught.value)
 
 
 def test_the_cache_grows_and_keeps_rows(engine: TorchEngine) -> None:
