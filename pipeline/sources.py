@@ -103,12 +103,16 @@ class _UnreadableError(Exception):
 
 
 def read_source(source: Source) -> Iterator[Problem | Drop]:
-    """Every row of a source in file order. Raises RecipeError when the file is unreadable or no row has a field."""
+    """Every row of a source in file order.
+
+    Raises RecipeError when the file is unreadable, when there are no rows and when no row has a field.
+    """
     wanted = (*source.question_fields, source.answer)
     lacking = dict.fromkeys(wanted, 0)
     seen_fields: dict[str, None] = {}
-    objects = 0
+    rows = objects = 0
     for raw in read_raw(source.place, source.path, source.format, source):
+        rows += 1
         if raw.row is not None:
             objects += 1
             for name in wanted:
@@ -116,6 +120,8 @@ def read_source(source: Source) -> Iterator[Problem | Drop]:
             if len(seen_fields) < 200:
                 seen_fields.update(dict.fromkeys(str(key) for key in raw.row))
         yield to_problem(source, raw)
+    if not rows:
+        raise RecipeError(f"{source.place}: no rows (source '{source.name}'); give a file with rows")
     for name, count in lacking.items():
         if objects and count == objects:
             known = ", ".join(seen_fields)

@@ -257,14 +257,16 @@ def test_a_stage_from_outside_runs_and_may_not_lose_a_row(
     assert_law(run(path, tmp_path / "out"))
 
 
-def test_no_rows_at_all(recipe: MakeRecipe, tmp_path: Path) -> None:
+def test_no_row_kept_is_a_result_and_no_row_at_all_a_mistake(recipe: MakeRecipe, tmp_path: Path) -> None:
     path = recipe(0)
-    (tmp_path / "rows.jsonl.gz").write_bytes(b"")
-    path.write_text(path.read_text().replace("rows.jsonl.gz", "empty.jsonl"))
-    (tmp_path / "empty.jsonl").write_text("")
+    path.write_text(path.read_text().replace("rows.jsonl.gz", "few.jsonl"))
+    (tmp_path / "few.jsonl").write_text('{"question": "", "answer": "#### 1"}\n')
     manifest = run(path, tmp_path / "out", workers=4)
-    assert manifest["rows_in"] == manifest["rows_kept"] == 0
+    assert (manifest["rows_in"], manifest["rows_kept"]) == (1, 0)
     assert read_shards(tmp_path / "out") == []
+    (tmp_path / "few.jsonl").write_text("")
+    with pytest.raises(RecipeError, match=r"few\.jsonl: no rows"):
+        run(path, tmp_path / "out", workers=4)
 
 
 def test_torch_is_not_needed(recipe: MakeRecipe, tmp_path: Path) -> None:

@@ -179,3 +179,12 @@ def test_no_value_in_the_fields_crashes(value: Any) -> None:
     for row in ({"q": value, "a": "1"}, {"q": "x", "a": value}):
         made = to_problem(Source(name="s", path=Path("x"), question="q", answer="a"), RawRow(index=0, row=row))
         assert isinstance(made, Problem | Drop)
+
+
+@pytest.mark.parametrize(("name", "text"), [("r.jsonl", ""), ("r.jsonl", "\n\n"), ("r.json", "[]"), ("r.csv", "q,a\n")])
+def test_a_file_without_rows_is_refused(name: str, text: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(RecipeError) as caught:
+        read(path)
+    assert str(caught.value).startswith(f"{path}: no rows")
