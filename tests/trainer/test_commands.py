@@ -57,7 +57,7 @@ def test_train_then_eval(recipe_file: Path, shards: Path, tmp_path: Path) -> Non
     out, answer = tmp_path / "run", tmp_path / "eval.json"
     result = RUNNER.invoke(app(), ["train", str(recipe_file), "--out", str(out), "--quiet"])
     assert result.exit_code == 0
-    assert "steps, 1 steps" in result.stdout
+    assert f"{out}: done after 1 step, " in result.stdout
     arguments = ["eval", str(out / "final"), str(shards), "--out", str(answer), "--quiet"]
     arguments += ["--problems", "3", "--samples", "2", "--k-samples", "2", "--max-tokens", "4"]
     first = RUNNER.invoke(app(), arguments)
@@ -90,6 +90,13 @@ def test_train_then_eval(recipe_file: Path, shards: Path, tmp_path: Path) -> Non
     assert "seed was 0, now 1" in str(other.exception)
 
 
+def test_the_token_budget_is_named(recipe_file: Path, tmp_path: Path) -> None:
+    arguments = ["train", str(recipe_file), "--out", str(tmp_path / "run"), "--quiet"]
+    result = RUNNER.invoke(app(), [*arguments, "--set", "steps=9", "--set", "max_generated_tokens=1"])
+    assert result.exit_code == 0
+    assert "stopped at the token budget after 1 step, " in result.stdout
+
+
 def test_a_stopped_run_exits_with_1(recipe_file: Path, tmp_path: Path) -> None:
     result = RUNNER.invoke(
         app(),
@@ -97,6 +104,7 @@ def test_a_stopped_run_exits_with_1(recipe_file: Path, tmp_path: Path) -> None:
          "--set", "filter.max_gen_batches=1", "--set", "sampling.prompts=25", "--set", "filter.keep=informative"],
     )  # fmt: skip
     assert result.exit_code == 1
+    assert "stopped after 0 steps (exhausted)" in result.stdout
     assert json.loads((tmp_path / "run" / "summary.json").read_text())["exit_reason"] == "exhausted"
 
 

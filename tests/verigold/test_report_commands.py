@@ -74,7 +74,7 @@ def test_show_prints_transcripts(root: Path) -> None:
         (("real", "--wrong"), "do not apply"),
         (("runs/dapo", "--dropped", "dedupe"), "do not apply"),
         (("runs/dapo", "--step", "3"), "stored steps: 1 to 10"),
-        (("audit",), "show takes a curated folder"),
+        (("audit",), "is an audit; show takes a curated folder"),
         (("absent",), "no such file"),
     ],
 )

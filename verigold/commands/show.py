@@ -50,4 +50,7 @@ def command(
         flags = "--step, --wrong" if kind is Kind.CURATED else "--dropped, --quarantined"
         raise RecipeError(f"{folder}: is a {kind}; {flags} do not apply to it")
     else:
-        raise RecipeError(f"{folder}: is a {kind}; show takes a curated folder (e.g. real/) or a run (e.g. runs/dapo)")
+        article = "an" if kind[0] in "aeiou" else "a"
+        raise RecipeError(
+            f"{folder}: is {article} {kind}; show takes a curated folder (e.g. real/) or a run (e.g. runs/dapo)"
+        )

@@ -8,9 +8,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from trainer.checkpoint import RunSummary
 
 
 def command(
@@ -36,10 +39,19 @@ def command(
     logging.disable_progress_bar()
     folder = out or Path("runs") / recipe[-1].stem
     summary = train(config, folder, console=stderr_console(quiet=quiet), fresh=fresh)
-    typer.echo(
-        f"{folder}: {summary.exit_reason}, {summary.steps} steps, {summary.generated_tokens:,} generated tokens, "
-        f"{summary.wall_s:.1f} s"
-    )
+    typer.echo(f"{folder}: {_ending(summary)}, {summary.generated_tokens:,} generated tokens, {summary.wall_s:.1f} s")
     if not summary.ended:
         typer.echo(f"verigold: stopped: {summary.detail}", err=True)
         raise typer.Exit(1)
+
+
+def _ending(summary: RunSummary) -> str:
+    """What an exit reason means, in words."""
+    steps = f"{summary.steps} step{'' if summary.steps == 1 else 's'}"
+    if summary.exit_reason == "steps":
+        return f"done after {steps}"
+    if summary.exit_reason == "tokens":
+        return f"stopped at the token budget after {steps}"
+    if summary.exit_reason == "no_signal":
+        return f"stopped for want of a signal after {steps}"
+    return f"stopped after {steps} ({summary.exit_reason})"
