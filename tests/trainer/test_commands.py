@@ -62,7 +62,9 @@ def test_train_then_eval(recipe_file: Path, shards: Path, tmp_path: Path) -> Non
     arguments += ["--problems", "3", "--samples", "2", "--k-samples", "2", "--max-tokens", "4"]
     first = RUNNER.invoke(app(), arguments)
     assert first.exit_code == 0
-    assert "pass@1" in first.stdout
+    assert "pass@1, T = 1.0" in first.stdout
+    assert "pass@1, 2 samples each on 3 problems" in first.stdout
+    assert "pass@2, 2 samples each on 3 problems" in first.stdout
     value = json.loads(answer.read_text(encoding="utf-8"))
     assert value["n"] == 3
     assert value["label"] == "final"
@@ -88,6 +90,14 @@ def test_train_then_eval(recipe_file: Path, shards: Path, tmp_path: Path) -> Non
     other = RUNNER.invoke(app(), [*arguments, "--seed", "1"])
     assert isinstance(other.exception, RecipeError)
     assert "seed was 0, now 1" in str(other.exception)
+
+
+def test_eval_says_what_pass_at_k_was_measured_on(model_folder: Path, shards: Path) -> None:
+    arguments = ["eval", str(model_folder), str(shards), "--quiet", "--problems", "3", "--max-tokens", "4"]
+    result = RUNNER.invoke(app(), [*arguments, "--samples", "1", "--k-samples", "4", "--k-problems", "2"])
+    assert result.exit_code == 0
+    for k in (1, 2, 4):
+        assert f"pass@{k}, 4 samples each on 2 problems" in result.stdout
 
 
 def test_the_token_budget_is_named(recipe_file: Path, tmp_path: Path) -> None:

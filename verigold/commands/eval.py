@@ -112,13 +112,21 @@ def _print(result: dict[str, Any], against: Path | None) -> None:
     from rich.table import Table
 
     table = Table("measure", "estimate", "95 % interval", title=f"{result['label']}, {result['n']} problems")
-    rows = {"greedy": result["greedy"], f"pass@1, T = {result['settings']['temperature']}": result["pass_at_1"]}
-    rows |= {f"pass@{k}": value for k, value in result["pass_at_k"].items()}
+    settings, few = result["settings"], result["pass_at_k_problems"]
+    drawn = max(settings["samples"], settings["k_samples"])
+    rows = {"greedy": result["greedy"], f"pass@1, T = {settings['temperature']}": result["pass_at_1"]}
+    rows |= {f"pass@{k}, {_samples(drawn, few)}": value for k, value in result["pass_at_k"].items()}
     for name, value in rows.items():
         table.add_row(name, f"{value['estimate']:.3f}", f"{value['low']:.3f} to {value['high']:.3f}")
     for name, value in _differences(result, against).items():
         table.add_row(f"{name} - {against}", f"{value.estimate:+.3f}", f"{value.low:+.3f} to {value.high:+.3f}")
     Console(highlight=False).print(table)
+
+
+def _samples(samples: int, problems: int) -> str:
+    """What pass@k was measured on, for that may be fewer problems with more samples."""
+    plural = "" if problems == 1 else "s"
+    return f"{samples} samples each on {problems} problem{plural}"
 
 
 def _differences(result: dict[str, Any], against: Path | None) -> dict[str, Estimate]:
