@@ -104,6 +104,17 @@ def times(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
+def is_clock(text: str) -> bool:
+    """Whether a text is one time of day and nothing else: -9:14 is none."""
+    return _CLOCK.fullmatch(_HOURS.sub(":", text.lower().strip(" ."))) is not None
+
+
+def is_date(text: str) -> bool:
+    """Whether a text is one date and nothing else: (2020-03-05)+1 is none."""
+    bare = text.lower().strip(" .")
+    return any(pattern.fullmatch(bare) for pattern in _DATES)
+
+
 def _small(word: str) -> int | None:
     if word.isdigit():
         return int(word)

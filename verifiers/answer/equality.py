@@ -36,6 +36,7 @@ _LOW, _HIGH = 200, 420
 """Bits of the first evaluation and of the one that settles doubtful cases."""
 _POINTS = 6
 _INTEGER_NAMES = frozenset("nmkNKM")
+_SUMS = frozenset(("add",))
 _PIECEWISE = frozenset(("abs", "floor", "ceil", "root"))
 _RATIONAL_OPS = frozenset(("num", "sym", "add", "mul", "neg", "div", "pow", "group", "percent"))
 
@@ -164,7 +165,16 @@ def _same_number(left: Node, right: Node) -> Outcome:
         same = same_value(left, right, {})
     except Undefined:
         return Outcome.UNKNOWN
+    if same and _hides_terms(left, right):
+        return Outcome.EXACT if cancelled(left) == cancelled(right) else Outcome.UNKNOWN
     return Outcome.NUMERIC if same else Outcome.DIFFERENT
+
+
+def _hides_terms(left: Node, right: Node) -> bool:
+    """10^10^10 + 1: a sum so large that no working precision sees its last term."""
+    if not (tree.holds(left, _SUMS) or tree.holds(right, _SUMS)):
+        return False
+    return _size(numeric.evaluate(left, {}, _LOW)) > _HIGH
 
 
 def same_value(left: Node, right: Node, at: dict[str, Value]) -> bool:

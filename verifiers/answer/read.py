@@ -148,9 +148,10 @@ def readings(text: str) -> tuple[Answer, ...]:
         if answer not in found:
             found.append(answer)
     if not wordy and (":" in text or _HOURS.fullmatch(text)):
-        found.extend(Word("time", value) for value in calendar.times(textual(text)))
+        bare = textual(text)
+        found.extend(Word("time", value) for value in calendar.times(bare) if calendar.is_clock(bare))
     if not wordy and not found[1:] and text.count("-") + text.count("/") == 2:
-        found.extend(Word("date", value) for value in calendar.dates(text))
+        found.extend(Word("date", value) for value in calendar.dates(text) if calendar.is_date(text))
     if not found or (wordy and _ALL_TEXT.fullmatch(text)):
         words = _words(text)
         if words and len(words) <= MAX_WORDS:

@@ -136,4 +136,6 @@ def mentions(kind: str, text: str) -> frozenset[str]:
     if _FORMULAS.search(text) and kind in ("truth", "nothing", "undefined"):
         return frozenset()
     bare = textual(prepared(text))
+    if kind != "truth" and wordlists.HEDGES.intersection(wordlists.words_of(bare)):
+        return frozenset()  # "no solution or 40" is no claim
     return FINDERS[kind](bare) if kind in FINDERS and len(bare) <= MAX_SENTENCE else frozenset()
