@@ -18,9 +18,9 @@ ROOT = Path(__file__).resolve().parent.parent
 ROOMS = ("verifiers", "engines", "pipeline")
 SHAPING_LIBRARIES = (
     "ftfy",
-    "latex2sympy2-extended",
     "math-verify",
-    "polars",
+    "mpmath",
+    "pint",
     "pyarrow",
     "rapidfuzz",
     "rensa",
