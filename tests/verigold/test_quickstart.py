@@ -84,11 +84,14 @@ def test_a_folder_with_other_files_is_refused_and_left_alone(tmp_path: Path) -> 
     assert [item.name for item in tmp_path.iterdir()] == ["thesis.txt"]
 
 
-def test_training_children_end_with_an_interrupted_parent(tmp_path: Path) -> None:
+@pytest.mark.parametrize("blow", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_training_children_end_with_their_parent(blow: signal.Signals, tmp_path: Path) -> None:
     program = (
         "import sys, time, pathlib; from verigold import quickstart\n"
         "from verigold.bundled import recipe; from rich.console import Console\n"
+        "from pipeline.executor import bind_to_parent\n"
         "def slow(*_):\n"
+        "    bind_to_parent()\n"
         "    time.sleep(60)\n"
         "if __name__ == '__main__':\n"
         "    quickstart._train_child = slow\n"
@@ -104,7 +107,8 @@ def test_training_children_end_with_an_interrupted_parent(tmp_path: Path) -> Non
     assert parent.stdout.readline() == b"started\n"
     while len(children := psutil.Process(parent.pid).children(recursive=True)) < 2:
         time.sleep(0.05)
-    parent.send_signal(signal.SIGINT)
+    time.sleep(2)
+    parent.send_signal(blow)
     assert parent.wait(timeout=30) != 0
     parent.stdout.close()
     assert psutil.wait_procs(children, timeout=30)[1] == []
