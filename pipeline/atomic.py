@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -16,6 +17,8 @@ from pipeline.config import RecipeError
 
 TEMPORARY_PREFIX = ".tmp-"
 LOCK_NAME = ".lock"
+NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""A full disk, a quota that is used up, a limit on the size of a file."""
 
 
 def _fsync(path: Path) -> None:
@@ -27,43 +30,62 @@ def _fsync(path: Path) -> None:
 
 
 @contextmanager
-def atomic_file(path: Path) -> Iterator[Path]:
-    """Yields a temporary path beside `path`; on a clean exit it is flushed and renamed to `path`, else removed."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(prefix=TEMPORARY_PREFIX, suffix=path.suffix, dir=path.parent)
-    os.close(descriptor)
-    temporary = Path(name)
-    temporary.chmod(0o644)
+def room_for(path: Path) -> Iterator[None]:
+    """Raises RecipeError, which names `path`, when there is no room to write it."""
     try:
-        yield temporary
-        _fsync(temporary)
-        temporary.replace(path)
-        _fsync(path.parent)
-    finally:
-        temporary.unlink(missing_ok=True)
+        yield
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        why = os.strerror(error.errno)
+        raise RecipeError(
+            f"{path}: cannot be written: {why}; make room there, then the same command goes on from here"
+        ) from None
+
+
+@contextmanager
+def atomic_file(path: Path) -> Iterator[Path]:
+    """Yields a temporary path beside `path`; on a clean exit it is flushed and renamed to `path`, else removed.
+
+    Raises RecipeError when the disk is full.
+    """
+    with room_for(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor, name = tempfile.mkstemp(prefix=TEMPORARY_PREFIX, suffix=path.suffix, dir=path.parent)
+        os.close(descriptor)
+        temporary = Path(name)
+        temporary.chmod(0o644)
+        try:
+            yield temporary
+            _fsync(temporary)
+            temporary.replace(path)
+            _fsync(path.parent)
+        finally:
+            temporary.unlink(missing_ok=True)
 
 
 @contextmanager
 def atomic_folder(path: Path) -> Iterator[Path]:
     """As `atomic_file` for a whole folder; an existing folder at `path` is replaced."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(prefix=TEMPORARY_PREFIX, dir=path.parent))
-    temporary.chmod(0o755)
-    try:
-        yield temporary
-        for file in sorted(temporary.rglob("*")):
-            _fsync(file)
-        _fsync(temporary)
-        if path.exists():
-            aside = Path(tempfile.mkdtemp(prefix=TEMPORARY_PREFIX, dir=path.parent))
-            path.replace(aside / path.name)
-            temporary.replace(path)
-            shutil.rmtree(aside)
-        else:
-            temporary.replace(path)
-        _fsync(path.parent)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+    with room_for(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(prefix=TEMPORARY_PREFIX, dir=path.parent))
+        temporary.chmod(0o755)
+        try:
+            yield temporary
+            for file in sorted(temporary.rglob("*")):
+                _fsync(file)
+            _fsync(temporary)
+            if path.exists():
+                aside = Path(tempfile.mkdtemp(prefix=TEMPORARY_PREFIX, dir=path.parent))
+                path.replace(aside / path.name)
+                temporary.replace(path)
+                shutil.rmtree(aside)
+            else:
+                temporary.replace(path)
+            _fsync(path.parent)
+        finally:
+            shutil.rmtree(temporary, ignore_errors=True)
 
 
 def remove_leftovers(folder: Path) -> None:

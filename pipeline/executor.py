@@ -1,10 +1,12 @@
-"""Runs stages over parts: map stages in a local process pool, table stages on narrow keys, model stages in order here.
+"""Where the parts of a stage are worked on: in this process, in a pool of local processes, or on a Ray cluster.
 
-What a part holds depends on the order of the content only, so any number of workers writes the same bytes.
+An executor only decides where and when a task runs. What a task reads and writes is in the task, each output is
+committed by the task itself, and so the bytes do not depend on the executor or on the number of workers.
 """
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import signal
@@ -13,38 +15,74 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from multiprocessing.connection import wait
-from pathlib import Path
-from typing import Any
+from multiprocessing.connection import Connection, wait
+from typing import Any, Literal, Protocol, TypeVar
 
-import pyarrow as pa
-import pyarrow.parquet as pq
+from pipeline.config import RecipeError
 
-from pipeline.ledger import LedgerError, row_keys
-from pipeline.parts import Parts, write_parquet
-from pipeline.problem import Problem
-from pipeline.progress import progress, stderr_console
-from pipeline.recipe import build_stage
-from pipeline.stage import Context, Drop, Outcome
-
-MODEL_BATCH = 256
-"""Problems a committed batch of a stage that samples, unless the stage says `batch_problems`."""
-
-FETCH_CACHE_PARTS = 4
+ExecutorKind = Literal["local", "ray"]
+T = TypeVar("T")
+TERMINATED = 128 + signal.SIGTERM
+"""Exit code of a process that SIGTERM ended, as shells tell it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Task:
-    """One part of one stage, as it goes to a worker."""
+class Executor(Protocol):
+    def run(self, function: Callable[[T], int], tasks: Sequence[T]) -> Iterator[int]:
+        """The result of each task, in the order in which they end. Raises what a task raised."""
+        ...
 
-    stage: str
-    table: dict[str, Any]
-    source: Parts
-    target: Parts
-    part: int
-    seed: int
-    rollouts: Path
+
+class InProcess:
+    """One task after the other, here."""
+
+    def run(self, function: Callable[[T], int], tasks: Sequence[T]) -> Iterator[int]:
+        yield from map(function, tasks)
+
+
+class LocalPool:
+    """A pool of local processes."""
+
+    def __init__(self, pool: ProcessPoolExecutor) -> None:
+        self._pool = pool
+
+    def run(self, function: Callable[[T], int], tasks: Sequence[T]) -> Iterator[int]:
+        if len(tasks) == 1:
+            yield function(tasks[0])
+            return
+        waiting: list[Future[int]] = [self._pool.submit(function, task) for task in tasks]
+        try:
+            for future in as_completed(waiting):
+                yield future.result()
+        except BrokenProcessPool:
+            raise RuntimeError(
+                "a worker process was killed (out of memory? fewer --workers need less); "
+                "the same command goes on from here"
+            ) from None
+        finally:
+            for future in waiting:
+                future.cancel()
+
+
+class RayCluster:
+    """Ray Data: one block a task. The folder of the run must be on storage that every node sees under the same path."""
+
+    def run(self, function: Callable[[T], int], tasks: Sequence[T]) -> Iterator[int]:
+        import ray.data
+
+        def work(row: dict[str, Any]) -> dict[str, Any]:
+            # Ray keeps of an exception its text only; the user's mistakes must arrive as what they are.
+            try:
+                return {"rows": function(tasks[row["task"]]), "mistake": ""}
+            except RecipeError as error:
+                return {"rows": 0, "mistake": str(error)}
+
+        if not tasks:
+            return
+        numbers = ray.data.from_items([{"task": number} for number in range(len(tasks))])
+        for row in numbers.repartition(len(tasks)).map(work).iter_rows():
+            if row["mistake"]:
+                raise RecipeError(row["mistake"])
+            yield row["rows"]
 
 
 def default_workers() -> int:
@@ -52,231 +90,93 @@ def default_workers() -> int:
 
 
 @contextmanager
-def worker_pool(workers: int, modules: Sequence[str] = ()) -> Iterator[ProcessPoolExecutor | None]:
-    """None for one worker: the work is then done in this process. `modules` are imported once for all workers."""
-    if workers <= 1:
-        yield None
-        return
+def executor(kind: ExecutorKind, workers: int, modules: Sequence[str] = ()) -> Iterator[Executor]:
+    """`modules` are imported once for all local workers. Raises RecipeError when Ray is wanted and not installed."""
+    if kind == "ray":
+        with _ray(workers):
+            yield RayCluster()
+    elif workers <= 1:
+        yield InProcess()
+    else:
+        with _local_pool(workers, modules) as pool:
+            yield LocalPool(pool)
+
+
+@contextmanager
+def _local_pool(workers: int, modules: Sequence[str]) -> Iterator[ProcessPoolExecutor]:
+    """However the block is left, its workers are gone: at its end, on an error at once, and with a killed parent."""
     method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
     processes = multiprocessing.get_context(method)
     if method == "forkserver":
-        processes.set_forkserver_preload(["__main__", "pipeline.executor", *modules])
-    pool = ProcessPoolExecutor(workers, mp_context=processes, initializer=bind_to_parent)
+        processes.set_forkserver_preload(["__main__", "pipeline.parts_work", *modules])
+    theirs, ours = processes.Pipe(duplex=False)
+    pool = ProcessPoolExecutor(workers, mp_context=processes, initializer=_begin_worker, initargs=(theirs,))
     try:
         yield pool
     finally:
+        ours.close()
         pool.shutdown(wait=True, cancel_futures=True)
+        theirs.close()
+
+
+def _begin_worker(lifeline: Connection) -> None:
+    """A worker leaves Ctrl-C to its parent and ends when the other end of the lifeline is closed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    _end_with(lifeline)
 
 
 def bind_to_parent() -> None:
-    """A worker leaves Ctrl-C to its parent and ends when the parent has ended, however it did."""
+    """A child process leaves Ctrl-C to its parent and ends when the parent has ended, however it did."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = multiprocessing.parent_process()
     if parent is not None:
-        threading.Thread(target=_follow, args=(parent.sentinel,), daemon=True).start()
+        _end_with(parent.sentinel)
 
 
-def _follow(sentinel: int) -> None:
-    wait([sentinel])
+def _end_with(closing: Connection | int) -> None:
+    threading.Thread(target=_follow, args=(closing,), daemon=True).start()
+
+
+def _follow(closing: Connection | int) -> None:
+    wait([closing])
     os._exit(1)
 
 
-def _context(task: Task) -> Context:
-    return Context(seed=task.seed, rollouts=task.rollouts, console=stderr_console(quiet=True))
+@contextmanager
+def ending_on_sigterm() -> Iterator[None]:
+    """SIGTERM leaves the block as an exception does, so that workers and locks are let go. For the main thread."""
 
+    def stop(_number: int, _frame: object) -> None:
+        raise SystemExit(TERMINATED)
 
-def run_map_part(task: Task) -> int:
-    """Rows of one part through a map stage; returns how many went in."""
-    problems = task.source.read(task.part)
-    outcome = build_stage(task.stage, task.table)(problems, _context(task))
-    task.target.commit(task.part, task.stage, row_keys(problems), outcome)
-    return len(problems)
-
-
-def _keys_path(target: Parts, part: int) -> Path:
-    return target.folder / f"keys-{part:05d}.parquet"
-
-
-def run_keys_part(task: Task) -> int:
-    """Keys of one part for a table stage."""
-    problems = task.source.read(task.part)
-    keys = build_stage(task.stage, task.table).keys(problems)
-    if keys.column("source_row").to_pylist() != row_keys(problems):
-        raise LedgerError(f"stage {task.stage}: keys must hold one row a problem, in order, by source_row")
-    write_parquet(_keys_path(task.target, task.part), keys)
-    return len(problems)
-
-
-def run_apply_part(task: Task) -> int:
-    """Splits one part by the drops that a table stage decided on; a key column `template_id` is written to the rows."""
-    problems = task.source.read(task.part)
-    drops = {row["source_row"]: row for row in pq.read_table(_verdict_path(task.target, task.part)).to_pylist()}
-    keys = pq.read_table(_keys_path(task.target, task.part))
-    if "template_id" in keys.column_names:
-        templates = keys.column("template_id").to_pylist()
-        problems = [replace(row, template_id=mark) for row, mark in zip(problems, templates, strict=True)]
-    kept = [problem for problem in problems if problem.source_row not in drops]
-    gone = [_to_drop(drops[row.source_row]) for row in problems if row.source_row in drops]
-    task.target.commit(task.part, task.stage, row_keys(problems), Outcome(kept=kept, drops=gone))
-    return len(problems)
-
-
-def _verdict_path(target: Parts, part: int) -> Path:
-    return target.folder / f"verdict-{part:05d}.parquet"
-
-
-def _to_drop(row: dict[str, Any]) -> Drop:
-    import json
-
-    return Drop(**{**row, "evidence": json.loads(row["evidence"])})
-
-
-def _run(
-    pool: ProcessPoolExecutor | None,
-    function: Callable[[Task], int],
-    tasks: Sequence[Task],
-    advance: Callable[[int], None],
-) -> None:
-    if pool is None or len(tasks) <= 1:
-        for task in tasks:
-            advance(function(task))
-        return
-    waiting: list[Future[int]] = [pool.submit(function, task) for task in tasks]
+    before = signal.signal(signal.SIGTERM, stop)
     try:
-        for future in as_completed(waiting):
-            advance(future.result())
-    except BrokenProcessPool:
-        raise RuntimeError("a worker process was killed (out of memory?); the same command goes on from here") from None
+        yield
     finally:
-        for future in waiting:
-            future.cancel()
+        signal.signal(signal.SIGTERM, before)
 
 
-def run_stage(
-    name: str,
-    stage: Any,
-    table: dict[str, Any],
-    source: Parts,
-    target: Parts,
-    context: Context,
-    pool: ProcessPoolExecutor | None,
-) -> Parts:
-    """Brings `target` to completion and returns it; parts that are there stay untouched."""
-    if target.complete:
-        return target
-    target.folder.mkdir(parents=True, exist_ok=True)
-    tasks = [
-        Task(
-            stage=name,
-            table=table,
-            source=source,
-            target=target,
-            part=part,
-            seed=context.seed,
-            rollouts=context.rollouts,
-        )
-        for part in range(len(source))
-    ]
-    if getattr(stage, "samples_model", False):
-        _run_model_stage(name, stage, source, target, context)
-        return target
-    with progress(context.console, name, source.total().rows_out) as advance:
-        if hasattr(stage, "drops"):
-            _run_table_stage(name, stage, tasks, context, pool, advance)
-        else:
-            _run(pool, run_map_part, [task for task in tasks if not target.has(task.part)], advance)
-    target.finish(len(tasks))
-    return target
-
-
-def _run_table_stage(
-    name: str,
-    stage: Any,
-    tasks: Sequence[Task],
-    context: Context,
-    pool: ProcessPoolExecutor | None,
-    advance: Callable[[int], None],
-) -> None:
-    target = tasks[0].target if tasks else None
-    if target is None:
+@contextmanager
+def _ray(workers: int) -> Iterator[None]:
+    """The cluster that RAY_ADDRESS names, else one on this machine for as long as the block lasts."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    try:
+        import ray
+        import ray.data
+    except ImportError as error:
+        raise RecipeError(
+            f"executor 'ray' needs Ray, which is not installed ({error}); "
+            "pip install 'verigold[ray]', or leave executor out for local processes"
+        ) from None
+    if ray.is_initialized():
+        yield
         return
-
-    def nothing(_: int) -> None:
-        return
-
-    missing = [task for task in tasks if not _keys_path(target, task.part).exists()]
-    _run(pool, run_keys_part, missing, nothing)
-    decided = target.folder / "decided.json"
-    if not decided.exists():
-        keys = [pq.read_table(_keys_path(target, task.part)) for task in tasks]
-        places = {
-            row: task.part
-            for task, table in zip(tasks, keys, strict=True)
-            for row in table.column("source_row").to_pylist()
-        }
-        drops = stage.drops(pa.concat_tables(keys), _Fetch(tasks[0].source, places), context)
-        _write_verdicts(name, target, tasks, places, drops)
-    _run(pool, run_apply_part, [task for task in tasks if not target.has(task.part)], advance)
-
-
-def _write_verdicts(
-    name: str, target: Parts, tasks: Sequence[Task], places: dict[str, int], drops: Sequence[Drop]
-) -> None:
-    from pipeline.atomic import write_json
-    from pipeline.ledger import drops_table
-
-    by_part: dict[int, list[Drop]] = {}
-    for drop in drops:
-        if drop.source_row not in places:
-            raise LedgerError(f"stage {name}: drops a row that did not go in: {drop.source_row}")
-        by_part.setdefault(places[drop.source_row], []).append(drop)
-    for task in tasks:
-        write_parquet(_verdict_path(target, task.part), drops_table(by_part.get(task.part, [])))
-    write_json(target.folder / "decided.json", {"drops": len(drops)})
-
-
-class _Fetch:
-    """Problems by row key, read from their parts; the last few parts stay in memory."""
-
-    def __init__(self, source: Parts, places: dict[str, int]) -> None:
-        self._source, self._places = source, places
-        self._recent: dict[int, dict[str, Problem]] = {}
-
-    def __call__(self, rows: Sequence[str]) -> Sequence[Problem]:
-        found: dict[str, Problem] = {}
-        for part in sorted({self._places[row] for row in rows}):
-            inside = self._part(part)
-            found.update((row, inside[row]) for row in rows if row in inside)
-        return [found[row] for row in rows]
-
-    def _part(self, part: int) -> dict[str, Problem]:
-        if part not in self._recent:
-            if len(self._recent) >= FETCH_CACHE_PARTS:
-                self._recent.pop(next(iter(self._recent)))
-            self._recent[part] = {problem.source_row: problem for problem in self._source.read(part)}
-        return self._recent[part]
-
-
-def _run_model_stage(name: str, stage: Any, source: Parts, target: Parts, context: Context) -> None:
-    """Batches are cut from the rows in order, so the same content gives the same batches after a resume."""
-    size = int(getattr(stage, "batch_problems", MODEL_BATCH))
-    part = 0
-    with progress(context.console, name, source.total().rows_out) as advance:
-        for problems in _batches(source, size):
-            if not target.has(part):
-                outcome = stage(problems, context)
-                target.commit(part, name, row_keys(problems), outcome)
-            advance(len(problems))
-            part += 1
-    target.finish(part)
-
-
-def _batches(source: Parts, size: int) -> Iterator[list[Problem]]:
-    waiting: list[Problem] = []
-    for part in range(len(source)):
-        waiting.extend(source.read(part))
-        while len(waiting) >= size:
-            yield waiting[:size]
-            waiting = waiting[size:]
-    if waiting:
-        yield waiting
+    local: dict[str, Any] = {"num_cpus": workers, "include_dashboard": False}
+    ray.init(**({} if os.environ.get("RAY_ADDRESS") else local), log_to_driver=False, logging_level=logging.ERROR)
+    context = ray.data.DataContext.get_current()
+    context.enable_progress_bars = False
+    try:
+        yield
+    finally:
+        ray.shutdown()

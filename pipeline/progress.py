@@ -18,18 +18,17 @@ def stderr_console(*, quiet: bool = False) -> Console:
 
 
 @contextmanager
-def progress(console: Console, label: str, total: int | None, *, unit: str = "rows") -> Iterator[Callable[[int], None]]:
-    """Yields `advance(n)`."""
-    if console.is_terminal and not console.quiet:
-        with _bar(console, label, total, unit) as advance:
-            yield advance
-    else:
-        with _lines(console, label, total, unit) as advance:
-            yield advance
+def progress(
+    console: Console, label: str, total: int | None, *, unit: str = "rows", done: int = 0
+) -> Iterator[Callable[[int], None]]:
+    """Yields `advance(n)`. done: what an earlier run has done; it is shown, and no part of the rate."""
+    shown = _bar if console.is_terminal and not console.quiet else _lines
+    with shown(console, label, total, unit, done) as advance:
+        yield advance
 
 
 @contextmanager
-def _bar(console: Console, label: str, total: int | None, unit: str) -> Iterator[Callable[[int], None]]:
+def _bar(console: Console, label: str, total: int | None, unit: str, done: int) -> Iterator[Callable[[int], None]]:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -40,30 +39,31 @@ def _bar(console: Console, label: str, total: int | None, unit: str) -> Iterator
     )
     started = time.monotonic()
     with Progress(*columns, console=console) as bar:
-        task = bar.add_task(label, total=total, rate="")
+        task = bar.add_task(label, total=total, rate="", completed=done)
 
         def advance(count: int) -> None:
-            done = bar.tasks[task].completed + count
-            bar.update(task, advance=count, rate=_rate(done, started, unit))
+            now = bar.tasks[task].completed + count
+            bar.update(task, advance=count, rate=_rate(now - done, started, unit))
 
         yield advance
 
 
 @contextmanager
-def _lines(console: Console, label: str, total: int | None, unit: str) -> Iterator[Callable[[int], None]]:
+def _lines(console: Console, label: str, total: int | None, unit: str, done: int) -> Iterator[Callable[[int], None]]:
     started = last = time.monotonic()
-    done = 0
+    now = done
 
     def advance(count: int) -> None:
-        nonlocal done, last
-        done += count
+        nonlocal now, last
+        now += count
         if time.monotonic() - last >= PLAIN_LINE_EVERY_S:
             last = time.monotonic()
             of_total = f" of {total:,}" if total is not None else ""
-            console.print(f"{label}: {done:,}{of_total} {unit}, {_rate(done, started, unit)}")
+            console.print(f"{label}: {now:,}{of_total} {unit}, {_rate(now - done, started, unit)}")
 
     yield advance
-    console.print(f"{label}: {done:,} {unit}, {_rate(done, started, unit)}")
+    earlier = f" ({done:,} done before)" if done else ""
+    console.print(f"{label}: {now:,} {unit}{earlier}, {_rate(now - done, started, unit)}")
 
 
 def _rate(done: float, started: float, unit: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from pipeline.config import STRICT, Layer, RecipeError, build
+from pipeline.executor import ExecutorKind
 from pipeline.sources import Source
 from pipeline.stages import stage_class
 from verifiers.cases import RowError, check_options
@@ -22,6 +23,7 @@ StageTable = dict[str, Any]
 class CurateConfig:
     """Load with `pipeline.config.load(CurateConfig, paths, overrides)`.
 
+    executor: "local" processes, or "ray" (needs the extra of that name); the bytes are the same.
     stages: name -> its parameters, resolved; `stages.NAME = false` switches a stage of an earlier file off.
     """
 
@@ -29,6 +31,7 @@ class CurateConfig:
     sources: tuple[Source, ...]
     seed: int = 0
     rows_per_shard: int = 8192
+    executor: ExecutorKind = "local"
     stages: dict[str, StageTable | bool] = field(default_factory=dict)
 
     @classmethod

@@ -16,12 +16,13 @@ from typing import Any
 
 from rich.console import Console
 
-from pipeline.atomic import exclusive, is_foreign, remove_leftovers, write_json, write_text
+from pipeline.atomic import exclusive, is_foreign, remove_leftovers, room_for, write_json, write_text
 from pipeline.card import render_card
 from pipeline.config import RecipeError
-from pipeline.executor import default_workers, run_stage, worker_pool
+from pipeline.executor import default_workers, executor
 from pipeline.ledger import KINDS, Counts, LedgerError
 from pipeline.parts import Parts
+from pipeline.parts_work import run_stage
 from pipeline.problem import SCHEMA_VERSION, Problem
 from pipeline.progress import progress
 from pipeline.recipe import CurateConfig
@@ -63,7 +64,7 @@ def curate(
     """
     started = time.time()
     _refuse_foreign(out)
-    with exclusive(out):
+    with room_for(out), exclusive(out):
         _prepare(out, fresh)
         return _curate(config, out, console, workers, started)
 
@@ -77,7 +78,7 @@ def _curate(config: CurateConfig, out: Path, console: Console, workers: int | No
         console.print(f"{out}: everything is done; nothing to do")
         return manifest
     _run_steps(config, steps, out, console, workers)
-    manifest = _write_folder(config, sources, steps, out, final)
+    manifest = _write_folder(config, sources, steps, out, final, console)
     _write_run(out, started)
     _prune(out / ".work", steps)
     return manifest
@@ -115,7 +116,7 @@ def _plan(config: CurateConfig, work: Path, sources: Sequence[Mapping[str, Any]]
     for place, (name, stage) in enumerate(config.build_stages(), start=1):
         table = config.stages[name]
         assert isinstance(table, dict)
-        version = code_version((stage_module(name), "pipeline.executor"))
+        version = code_version((stage_module(name), "pipeline.parts_work"))
         key = digest_of([key, name, by_content(stage), config.seed, version])
         folder = work / f"{place:02d}-{name.replace(':', '.').replace('/', '.')}-{key}"
         steps.append(Step(name=name, stage=stage, table=table, parts=Parts(folder, key)))
@@ -142,9 +143,9 @@ def _run_steps(config: CurateConfig, steps: Sequence[Step], out: Path, console: 
     context = Context(seed=config.seed, rollouts=out / "rollouts", console=console)
     _ingest(config, steps[0].parts, console)
     modules = [stage_module(step.name) for step in steps[1:] if not getattr(step.stage, "samples_model", False)]
-    with worker_pool(default_workers() if workers is None else workers, modules) as pool:
+    with executor(config.executor, default_workers() if workers is None else workers, modules) as chosen:
         for before, step in itertools.pairwise(steps):
-            run_stage(step.name, step.stage, step.table, before.parts, step.parts, context, pool)
+            run_stage(step.name, step.stage, step.table, before.parts, step.parts, context, chosen)
 
 
 def _ingest(config: CurateConfig, target: Parts, console: Console) -> None:
@@ -176,11 +177,17 @@ def _chunks(rows: Iterable[Problem | Drop], size: int) -> Iterator[list[Problem 
 
 
 def _write_folder(
-    config: CurateConfig, sources: Sequence[Mapping[str, Any]], steps: Sequence[Step], out: Path, final: str
+    config: CurateConfig,
+    sources: Sequence[Mapping[str, Any]],
+    steps: Sequence[Step],
+    out: Path,
+    final: str,
+    console: Console,
 ) -> Manifest:
     """Shards, drops and card, then the manifest; the record that all is done comes last."""
     last = steps[-1].parts
-    files = write_shards(out, last.tables, seed=config.seed, rows_per_shard=config.rows_per_shard)
+    with progress(console, "shards", last.total().rows_out) as advance:
+        files = write_shards(out, last.tables, seed=config.seed, rows_per_shard=config.rows_per_shard, advance=advance)
     for kind in KINDS:
         written = [write_drops(out, kind, step.name, step.parts.drop_tables()) for step in steps]
         files += [file for file in written if file is not None]

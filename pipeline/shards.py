@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pipeline.atomic import atomic_file
+from pipeline.atomic import TEMPORARY_PREFIX, atomic_file, room_for
 from pipeline.config import RecipeError
 from pipeline.problem import DROP_SCHEMA, SHARD_SCHEMA, Problem, from_batch, to_batch
 from pipeline.version import file_digest
@@ -18,7 +21,11 @@ from pipeline.version import file_digest
 SHARDS_A_PASS = 16
 """Shards gathered in one pass over the parts: bounds the rows in memory."""
 
-Tables = Callable[[], Iterable[pa.Table]]
+Tables = Callable[[list[str] | None], Iterable[pa.Table]]
+"""The rows, part by part, in these columns (None: all); the same each time it is called."""
+
+ROWS_A_GROUP = 65536
+"""Rows gathered before they are written, so that many small tables do not become many small row groups."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,22 +35,25 @@ class WrittenFile:
     sha256: str
 
 
-def order_key(seed: int, row_id: str, source_row: str) -> bytes:
+def order_key(seed: int, row_id: str) -> bytes:
     """Where a row stands in the shards: a hash of seed and id, so that no source or worker decides."""
-    head = hashlib.blake2b(f"{seed}\x1f{row_id}".encode(), digest_size=16).digest()
-    return head + source_row.encode("utf-8", "surrogatepass")
+    return hashlib.blake2b(f"{seed}\x1f{row_id}".encode(), digest_size=16).digest()
 
 
-def write_shards(folder: Path, tables: Tables, *, seed: int, rows_per_shard: int = 8192) -> list[WrittenFile]:
+def write_shards(
+    folder: Path,
+    tables: Tables,
+    *,
+    seed: int,
+    rows_per_shard: int = 8192,
+    advance: Callable[[int], None] = lambda _: None,
+) -> list[WrittenFile]:
     """Rows of `SHARD_SCHEMA` as shards under `folder/data`; shards of another run are removed.
 
-    tables: gives the rows, part by part, each time it is called. A shard whose bytes would not change stays untouched.
+    A shard whose bytes would not change stays untouched. advance: told the rows of each shard once it is there.
     """
-    keys = [key for table in tables() for key in _keys(table, seed)]
-    if len(set(keys)) != len(keys):
-        raise ValueError("two rows have the same source_row")
-    rank = {key: place for place, key in enumerate(sorted(keys))}
-    shards = max(1, -(-len(keys) // rows_per_shard))
+    ranks = _ranks(tables, seed)
+    shards = max(1, -(-len(ranks) // rows_per_shard))
     names = [f"train-{shard:05d}-of-{shards:05d}.parquet" for shard in range(shards)]
     data = folder / "data"
     for stale in set(data.glob("*.parquet")) - {data / name for name in names}:
@@ -51,67 +61,98 @@ def write_shards(folder: Path, tables: Tables, *, seed: int, rows_per_shard: int
     written: list[WrittenFile] = []
     for first in range(0, shards, SHARDS_A_PASS):
         chosen = names[first : first + SHARDS_A_PASS]
-        rows = _gather(tables, seed, rank, first * rows_per_shard, (first + len(chosen)) * rows_per_shard)
+        rows = _gather(tables, ranks, first * rows_per_shard, (first + len(chosen)) * rows_per_shard)
         for place, name in enumerate(chosen):
             piece = rows.slice(place * rows_per_shard, rows_per_shard)
             written.append(_write(folder, f"data/{name}", [piece], SHARD_SCHEMA))
+            advance(piece.num_rows)
     return written
 
 
 def write_problems(folder: Path, problems: Sequence[Problem], *, seed: int = 0, rows_per_shard: int = 8192) -> None:
     """Shards of problems that are in memory."""
     table = pa.Table.from_batches([to_batch(problems)])
-    write_shards(folder, lambda: [table], seed=seed, rows_per_shard=rows_per_shard)
+    write_shards(
+        folder, lambda columns: [table.select(columns or table.column_names)], seed=seed, rows_per_shard=rows_per_shard
+    )
 
 
 def write_drops(folder: Path, kind: str, stage: str, tables: Iterable[pa.Table]) -> WrittenFile | None:
     """`dropped/STAGE.parquet` or `quarantined/STAGE.parquet`; None, and no file, when there is no such row."""
     name = f"{kind}/{stage.replace(':', '.').replace('/', '.')}.parquet"
-    chosen = [table.filter(pa.array([k == kind for k in table["kind"].to_pylist()], pa.bool_())) for table in tables]
-    if not any(table.num_rows for table in chosen):
+    chosen = (table.filter(pc.field("kind") == kind) for table in tables)
+    groups = _groups(table for table in chosen if table.num_rows)
+    first = next(groups, None)
+    if first is None:
         (folder / name).unlink(missing_ok=True)
         return None
-    return _write(folder, name, chosen, DROP_SCHEMA)
+    return _write(folder, name, itertools.chain([first], groups), DROP_SCHEMA)
+
+
+def _groups(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    waiting: list[pa.Table] = []
+    for table in tables:
+        waiting.append(table)
+        if sum(piece.num_rows for piece in waiting) >= ROWS_A_GROUP:
+            yield pa.concat_tables(waiting)
+            waiting = []
+    if waiting:
+        yield pa.concat_tables(waiting)
 
 
 def _write(folder: Path, name: str, tables: Iterable[pa.Table], schema: pa.Schema) -> WrittenFile:
+    """Under a temporary name first; a file that is there with the same bytes stays untouched."""
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
-    unchanged = path.with_name(f".tmp-unchanged-{path.name}")
+    new = path.with_name(f"{TEMPORARY_PREFIX}new-{path.name}")
     rows = 0
-    with pq.ParquetWriter(unchanged, schema, compression="zstd") as writer:
-        for table in tables:
-            rows += table.num_rows
-            writer.write_table(table.cast(schema))
-    digest = file_digest(unchanged)
-    if path.exists() and file_digest(path) == digest:
-        unchanged.unlink()
-    else:
-        with atomic_file(path) as temporary:
-            unchanged.replace(temporary)
+    try:
+        with room_for(path), pq.ParquetWriter(new, schema, compression="zstd") as writer:
+            for table in tables:
+                rows += table.num_rows
+                writer.write_table(table.cast(schema))
+        digest = file_digest(new)
+        if not path.exists() or file_digest(path) != digest:
+            with atomic_file(path) as temporary:
+                new.replace(temporary)
+    finally:
+        new.unlink(missing_ok=True)
     return WrittenFile(path=name, rows=rows, sha256=digest)
 
 
-def _keys(table: pa.Table, seed: int) -> Iterator[bytes]:
-    ids = table.column("id").to_pylist()
-    rows = table.select(["extra_info"]).flatten().column("extra_info.source_row").to_pylist()
-    for row_id, source_row in zip(ids, rows, strict=True):
-        yield order_key(seed, row_id, source_row)
+def _ranks(tables: Tables, seed: int) -> np.ndarray:
+    """Place of each row in the shards, in the order of the parts."""
+    keys, names = bytearray(), []
+    for table in tables(["id", "extra_info"]):
+        for row_id in table.column("id").to_pylist():
+            keys += order_key(seed, row_id)
+        names += table.select(["extra_info"]).flatten().column("extra_info.source_row").chunks
+    high, low = np.frombuffer(keys, dtype=">u8").reshape(-1, 2).astype(np.uint64).T
+    rows = pa.chunked_array(names, pa.string())
+    if len(rows.unique()) != len(rows):
+        raise ValueError("two rows have the same source_row")
+    table = pa.table({"high": high, "low": low, "row": rows, "place": np.arange(len(rows))})
+    ordered = table.sort_by([("high", "ascending"), ("low", "ascending"), ("row", "ascending")])
+    order = ordered.column("place").to_numpy()
+    ranks = np.empty(len(order), np.int64)
+    ranks[order] = np.arange(len(order))
+    return ranks
 
 
-def _gather(tables: Tables, seed: int, rank: dict[bytes, int], low: int, high: int) -> pa.Table:
+def _gather(tables: Tables, ranks: np.ndarray, low: int, high: int) -> pa.Table:
     """Rows with ranks in [low, high), in order."""
     pieces: list[pa.Table] = []
-    ranks: list[int] = []
-    for table in tables():
-        places = [rank[key] for key in _keys(table, seed)]
-        wanted = [row for row, place in enumerate(places) if low <= place < high]
-        pieces.append(table.take(pa.array(wanted, pa.int64())))
-        ranks.extend(places[row] for row in wanted)
+    chosen: list[np.ndarray] = []
+    start = 0
+    for table in tables(None):
+        places = ranks[start : start + table.num_rows]
+        start += table.num_rows
+        wanted = np.flatnonzero((low <= places) & (places < high))
+        pieces.append(table.take(pa.array(wanted)))
+        chosen.append(places[wanted])
     if not pieces:
         return SHARD_SCHEMA.empty_table()
-    order = sorted(range(len(ranks)), key=ranks.__getitem__)
-    return pa.concat_tables(pieces).take(pa.array(order, pa.int64())).combine_chunks()
+    return pa.concat_tables(pieces).take(pa.array(np.argsort(np.concatenate(chosen)))).combine_chunks()
 
 
 def shard_paths(folder: Path) -> list[Path]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -28,6 +28,17 @@ class Drop:
     evidence: Mapping[str, Any]
     question: str
     ground_truth: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removal:
+    """What a table stage decides on one row that goes. The executor adds stage and texts where the row lies, so that
+    they never meet in one process."""
+
+    source_row: str
+    reason: str
+    kind: DropKind = "dropped"
+    evidence: Mapping[str, Any] = field(default_factory=dict)
 
 
 def drop(problem: Problem, stage: str, reason: str, *, kind: DropKind = "dropped", **evidence: Any) -> Drop:
@@ -81,10 +92,14 @@ class MapStage(Protocol):
 
 @runtime_checkable
 class TableStage(Protocol):
-    """Needs the whole set: a narrow table of keys goes in (column `source_row` first), the drops come out."""
+    """Needs the whole set: a narrow table of keys goes in (column `source_row` first), what is to go comes out.
+
+    `drops` may be a generator; of a `Drop` only what a `Removal` has is used. `fetch` gives problems by source_row; a
+    key column `template_id` becomes that of the rows.
+    """
 
     def keys(self, problems: Sequence[Problem]) -> pa.Table: ...
 
     def drops(
         self, keys: pa.Table, fetch: Callable[[Sequence[str]], Sequence[Problem]], context: Context
-    ) -> Sequence[Drop]: ...
+    ) -> Iterable[Removal | Drop]: ...

@@ -22,19 +22,30 @@ def command(
         list[str] | None, typer.Option("--set", help="key=value, e.g. stages.dedupe.max_bucket=500.")
     ] = None,
     workers: Annotated[int | None, typer.Option(help="Worker processes; the bytes do not depend on it.", min=1)] = None,
+    executor: Annotated[
+        str | None, typer.Option(metavar="local|ray", help="Where stages run; default: the recipe's, else local.")
+    ] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Forget earlier outputs in this folder.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the resolved recipe and stop.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
 ) -> None:
     from pipeline.config import dump, load
+    from pipeline.executor import TERMINATED, ending_on_sigterm
     from pipeline.progress import stderr_console
     from pipeline.run import CurateConfig, curate
 
-    config = load(CurateConfig, recipes, overrides or [])
+    chosen = [] if executor is None else [f'executor="{executor}"']
+    config = load(CurateConfig, recipes, [*(overrides or []), *chosen])
     if dry_run:
         typer.echo(dump(config), nl=False)
         return
-    manifest = curate(config, out, console=stderr_console(quiet=quiet), workers=workers, fresh=fresh)
+    try:
+        with ending_on_sigterm():
+            manifest = curate(config, out, console=stderr_console(quiet=quiet), workers=workers, fresh=fresh)
+    except SystemExit as stop:
+        if stop.code == TERMINATED:
+            typer.echo("verigold: terminated; the same command goes on from here", err=True)
+        raise
     typer.echo(_summary(manifest, out))
 
 
