@@ -11,9 +11,9 @@ from ftfy import fix_encoding
 from ftfy.badness import is_bad
 
 from pipeline.canonical import FIGURE, split_options, strip_instructions
+from pipeline.fields import last_boxed
 from pipeline.gold import with_meta
 from pipeline.problem import Problem
-from pipeline.sources import last_boxed
 
 _PAIRED = re.compile(r"\[(i|b|u)\](.*?)\[/\1\]", re.IGNORECASE | re.DOTALL)
 _BBCODE = re.compile(r"\[/?(?:list|hide|center|quote|url|size|color)(?:=[^\]\n]{0,40})?\]|\[\*\]", re.IGNORECASE)

@@ -120,6 +120,9 @@ def _json_row(line: bytes, index: int) -> RawRow:
 
 
 def _object_row(value: Any, index: int, shown: str) -> RawRow:
+    """A list of objects (question turn, answer turn) is a row as well: its fields are the places `0`, `1` ..."""
+    if isinstance(value, list) and value and all(isinstance(item, dict) for item in value):
+        value = {str(place): item for place, item in enumerate(value)}
     if not isinstance(value, dict):
         return RawRow(
             index=index, reason="wrong-type", detail=f"row is {type(value).__name__}, not an object", text=shown

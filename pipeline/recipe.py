@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 
 from pipeline.config import STRICT, Layer, RecipeError, build
 from pipeline.executor import ExecutorKind
+from pipeline.presets import with_presets
 from pipeline.sources import Source
 from pipeline.stages import stage_class
 from verifiers.cases import RowError, check_options
@@ -23,6 +24,8 @@ StageTable = dict[str, Any]
 class CurateConfig:
     """Load with `pipeline.config.load(CurateConfig, paths, overrides)`.
 
+    sources: each may take a preset (`preset = "gsm8k"`, see `pipeline.presets`); its own keys win.
+    data_root: folder that relative paths of sources and benchmarks are in, instead of the recipe's own.
     executor: "local" processes, or "ray" (needs the extra of that name); the bytes are the same.
     stages: name -> its parameters, resolved; `stages.NAME = false` switches a stage of an earlier file off.
     """
@@ -32,6 +35,7 @@ class CurateConfig:
     seed: int = 0
     rows_per_shard: int = 8192
     executor: ExecutorKind = "local"
+    data_root: Path | None = None
     stages: dict[str, StageTable | bool] = field(default_factory=dict)
 
     @classmethod
@@ -41,6 +45,7 @@ class CurateConfig:
             if "algorithm" in layer.table or {"model", "shards"} <= layer.table.keys():
                 found = "algorithm" if "algorithm" in layer.table else "model and shards"
                 raise RecipeError(f"{layer.name}: is a training recipe (it has {found}); give it to `verigold train`")
+        layers = with_presets(layers)
         config = build(cls, layers)
         _check(config, layers)
         stages = {name: _resolved(name, layers) for name, table in config.stages.items() if table is not False}

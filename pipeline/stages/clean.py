@@ -16,10 +16,10 @@ from pipeline.defects import (
     find_yes_no,
     main_script,
 )
+from pipeline.fields import NO_GOLD
 from pipeline.gold import options_of, with_meta
 from pipeline.mending import mend_gold, mend_question, open_choice
 from pipeline.problem import Problem
-from pipeline.sources import NO_GOLD
 from pipeline.stage import Context, Drop, Outcome, drop
 from verifiers import check_gold
 

@@ -19,9 +19,10 @@ from pipeline.answers import plain_answer
 from pipeline.canonical import Canonical, canonical
 from pipeline.config import STRICT, RecipeError
 from pipeline.duplicates import Pair, Relation, judge, plausible
+from pipeline.fields import AnswerPattern
 from pipeline.gold import with_meta
 from pipeline.problem import Problem
-from pipeline.sources import AnswerPattern, Format, Source, read_source
+from pipeline.sources import Format, Source, read_source
 from pipeline.stage import Context, Drop, Outcome, drop
 from pipeline.stages.dedupe import number_sets, relate
 

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.config import RecipeError
+from pipeline.fields import extract_gold, last_boxed
 from pipeline.problem import Problem
 from pipeline.readers import RawRow
-from pipeline.sources import Source, extract_gold, last_boxed, read_source, to_problem
+from pipeline.sources import Source, read_source, to_problem
 from pipeline.stage import Drop
 
 ROWS = [{"q": "What is 1 + 1?", "a": "2"}, {"q": "What is 2 + 3?", "a": "5"}]
