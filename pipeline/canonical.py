@@ -128,7 +128,7 @@ class Canonical:
 
     @cached_property
     def cjk(self) -> bool:
-        return any("\u3400" <= token[0] <= "\u9fff" for token in self.tokens)
+        return any(map(is_cjk, self.tokens))
 
     @cached_property
     def content(self) -> frozenset[str]:
@@ -344,6 +344,10 @@ HARD_TOKENS = (
     | GREEK
     | frozenset(token for token in COMMANDS.values() if token.isalpha() and token not in ("and", "or"))
 )
+
+
+def is_cjk(token: str) -> bool:
+    return "\u3400" <= token[0] <= "\u9fff"
 
 
 @lru_cache(maxsize=1 << 16)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -201,6 +202,18 @@ def _misspelt(first: str, second: str) -> bool:
     if is_hard(first) and is_hard(second):
         return False
     return OSA.distance(first, second, score_cutoff=1) <= 1
+
+
+MOST_NUMBERS = 12
+
+
+def number_sets(tokens: Sequence[str]) -> list[tuple[str, ...]]:
+    """The different numbers of a text in order, ones aside, and with each left out in turn."""
+    numbers = sorted({token for token in tokens if token[0].isdigit() and token != "1"})[:MOST_NUMBERS]
+    if not numbers:
+        return []
+    left_out = [(*numbers[:gap], *numbers[gap + 1 :]) for gap in range(len(numbers))] if len(numbers) > 1 else []
+    return [tuple(numbers), *left_out]
 
 
 def options_agree(a: Canonical, b: Canonical) -> bool:

@@ -18,13 +18,13 @@ from rapidfuzz.distance import LCSseq
 from pipeline.answers import plain_answer
 from pipeline.canonical import Canonical, canonical
 from pipeline.config import STRICT, RecipeError
-from pipeline.duplicates import Pair, Relation, judge, plausible
+from pipeline.dedupe_verify import relate
+from pipeline.duplicates import Pair, Relation, judge, number_sets, plausible
 from pipeline.fields import AnswerPattern
 from pipeline.gold import with_meta
 from pipeline.problem import Problem
 from pipeline.sources import Format, Source, read_source
 from pipeline.stage import Context, Drop, Outcome, drop
-from pipeline.stages.dedupe import number_sets, relate
 
 CONTAINMENT = 0.5
 MIN_SIMILARITY = 0.45

@@ -7,14 +7,15 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from pipeline.problem import Problem, problem_id
-from pipeline.stage import Context, Drop
-from pipeline.stages.dedupe import Dedupe, dedupe_problems, relate
+from pipeline.dedupe_verify import relate
+from pipeline.stage import Context, Removal
+from pipeline.stages.dedupe import Dedupe, dedupe_problems
 
 Make = Callable[..., Problem]
 BASE = "Natalia sold clips to 48 of her friends in April, and then she sold half as many clips in May. How many in all?"
 
 
-def result(problems: list[Problem], context: Context, stage: Dedupe | None = None) -> dict[str, Drop]:
+def result(problems: list[Problem], context: Context, stage: Dedupe | None = None) -> dict[str, Removal]:
     return {drop.source_row: drop for drop in dedupe_problems(problems, context, stage)}
 
 
