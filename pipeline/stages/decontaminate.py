@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import re
-import unicodedata
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from pathlib import Path
 from typing import Any, Literal
 
 from rapidfuzz.distance import LCSseq
 
 from pipeline.answers import plain_answer
+from pipeline.benchmark_hashes import find_hashed, read_hashes, row_hashes
+from pipeline.benchmarks import (
+    Benchmark,
+    Index,
+    Item,
+    build_index,
+    digest,
+    grams,
+    items_digest,
+    number_sets,
+    plain_text,
+)
 from pipeline.canonical import Canonical, canonical
-from pipeline.config import STRICT, RecipeError
+from pipeline.config import STRICT
 from pipeline.dedupe_verify import relate
-from pipeline.duplicates import Pair, Relation, judge, number_sets, plausible
-from pipeline.fields import AnswerPattern
+from pipeline.duplicates import Pair, Relation, judge, plausible
 from pipeline.gold import with_meta
 from pipeline.problem import Problem
-from pipeline.sources import Format, Source, read_source
 from pipeline.stage import Context, Drop, Outcome, drop
 
 CONTAINMENT = 0.5
@@ -34,65 +38,7 @@ WHOLE = 0.95
 IN_ORDER = 0.9
 LONG_ITEM = 12
 """Tokens from which a benchmark item that is wholly contained is no accident, however long the row."""
-COMMON_POSTINGS = 64
 SHOWN = 40
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Benchmark:
-    """One test set; its fields are named as a source's are. split and revision are reported, for people ask which."""
-
-    __pydantic_config__ = STRICT
-    name: str
-    question: str | tuple[str, ...]
-    answer: str
-    split: str = "test"
-    revision: str = "unknown"
-    path: Path | None = None
-    hub: str | None = None
-    subset: str | None = None
-    format: Format | None = None
-    question_pattern: str | None = None
-    answer_pattern: AnswerPattern = "whole"
-
-    def source(self) -> Source:
-        return Source(
-            name=self.name,
-            question=self.question,
-            answer=self.answer,
-            path=self.path,
-            hub=self.hub,
-            subset=self.subset,
-            split=self.split,
-            format=self.format,
-            question_pattern=self.question_pattern,
-            answer_pattern=self.answer_pattern,
-            answer_list="all",
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """One benchmark problem."""
-
-    benchmark: str
-    index: int
-    question: str
-    answer: str
-    form: Canonical
-    grams: frozenset[str]
-    hard: Counter[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Index:
-    """Benchmark items by their plain text, their rarer 3-grams, their numbers and their template."""
-
-    items: tuple[Item, ...]
-    verbatim: dict[str, int]
-    postings: dict[str, tuple[int, ...]]
-    numbers: dict[tuple[tuple[str, ...], str], tuple[int, ...]]
-    templates: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,120 +53,85 @@ class Decontaminate:
     template: Literal["keep", "drop"] = "keep"
 
     def __call__(self, problems: Sequence[Problem], _context: Context) -> Outcome:
-        index = build_index(self.benchmarks)
-        hits = find_hits(problems, index, self.containment)
+        hits = self.find(problems)
         kept: list[Problem] = []
         drops: list[Drop] = []
         for problem, hit in zip(problems, hits, strict=True):
-            if hit is None or (hit.rule == "template" and self.template == "keep"):
-                marked = hit is not None
-                kept.append(with_meta(problem, template_overlap=_where(hit)) if marked else problem)
+            if hit is None:
+                kept.append(problem)
+            elif hit.rule == "template" and self.template == "keep":
+                kept.append(with_meta(problem, template_overlap=f"{hit.benchmark}#{hit.index}"))
             else:
                 drops.append(self._drop(problem, hit))
         return Outcome(kept=kept, drops=drops)
 
+    def find(self, problems: Sequence[Problem]) -> list[Hit | None]:
+        """The benchmark item behind each problem, if any; an item given as text before one given as hashes."""
+        index = build_index(self.benchmarks)
+        hits = find_hits(problems, index, self.containment)
+        hidden = [one for one in self.benchmarks if one.hashes is not None]
+        return [_hashed_hit(row, hidden, hit) for row, hit in zip(problems, hits, strict=True)] if hidden else hits
+
     def _drop(self, problem: Problem, hit: Hit) -> Drop:
-        revision = {item.name: (item.split, item.revision) for item in self.benchmarks}[hit.item.benchmark]
+        split, revision = {item.name: (item.split, item.revision) for item in self.benchmarks}[hit.benchmark]
         shown = drop(
             problem,
             "decontaminate",
             {"template": "benchmark-template"}.get(hit.rule, "benchmark-item"),
-            benchmark=hit.item.benchmark,
-            benchmark_index=hit.item.index,
-            split=revision[0],
-            revision=revision[1],
+            benchmark=hit.benchmark,
+            benchmark_index=hit.index,
+            split=split,
+            revision=revision,
             rule=hit.rule,
             score=round(hit.score, 4),
-            item_digest=_digest(hit.item.question),
-            item_begins=hit.item.question[:SHOWN],
+            item_digest=digest(hit.question) if hit.question else "",
+            item_begins=hit.question[:SHOWN],
         )
-        return replace(shown, question=f"{problem.question[:SHOWN]} [{_digest(problem.question)}]")
+        return replace(shown, question=f"{problem.question[:SHOWN]} [{digest(problem.question)}]")
 
     def describe_benchmarks(self) -> list[dict[str, Any]]:
         """Name, split, revision, rows and content digest of every benchmark."""
         index = build_index(self.benchmarks)
-        found = []
-        for benchmark in self.benchmarks:
-            rows = [[item.question, item.answer] for item in index.items if item.benchmark == benchmark.name]
-            digest = hashlib.sha256(json.dumps(rows, ensure_ascii=False).encode("utf-8", "replace")).hexdigest()
-            found.append(
-                {
-                    "name": benchmark.name,
-                    "split": benchmark.split,
-                    "revision": benchmark.revision,
-                    "rows": len(rows),
-                    "digest": digest,
-                }
-            )
-        return found
+        return [_described(benchmark, index) for benchmark in self.benchmarks]
+
+
+def _described(benchmark: Benchmark, index: Index) -> dict[str, Any]:
+    named = {"name": benchmark.name, "split": benchmark.split, "revision": benchmark.revision}
+    if benchmark.hashes is not None:
+        header = read_hashes(benchmark.hashes).header
+        return {**named, "rows": header.rows, "digest": header.digest, "hashed": True}
+    items = [item for item in index.items if item.benchmark == benchmark.name]
+    return {**named, "rows": len(items), "digest": items_digest(items)}
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    item: Item
+    """The item behind a row; its question is empty where only hashes are known."""
+
+    benchmark: str
+    index: int
+    question: str
     rule: str
     score: float
 
 
-def _where(hit: Hit | None) -> str | None:
-    return None if hit is None else f"{hit.item.benchmark}#{hit.item.index}"
+def _hit(item: Item, rule: str, score: float) -> Hit:
+    return Hit(item.benchmark, item.index, item.question, rule, score)
 
 
-def _digest(text: str) -> str:
-    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).hexdigest()
-
-
-def plain_text(text: str) -> str:
-    """NFC, white space as single spaces, case folded: what counts as word for word."""
-    return re.sub(r"\s+", " ", unicodedata.normalize("NFC", text)).strip().casefold()
-
-
-def grams(form: Canonical) -> frozenset[str]:
-    tokens = form.tokens
-    if len(tokens) < 3:
-        return frozenset([" ".join(tokens)])
-    return frozenset(" ".join(tokens[place : place + 3]) for place in range(len(tokens) - 2))
-
-
-@lru_cache(maxsize=4)
-def build_index(benchmarks: tuple[Benchmark, ...]) -> Index:
-    """Raises RecipeError when a benchmark cannot be read or holds no usable row."""
-    items = [item for benchmark in benchmarks for item in _items(benchmark)]
-    verbatim: dict[str, int] = {}
-    postings: dict[str, list[int]] = defaultdict(list)
-    numbers: dict[tuple[tuple[str, ...], str], list[int]] = defaultdict(list)
-    templates: dict[str, int] = {}
-    for place, item in enumerate(items):
-        verbatim.setdefault(plain_text(item.question), place)
-        templates.setdefault(item.form.template_id, place)
-        for gram in item.grams:
-            postings[gram].append(place)
-        for key in number_sets(item.form.tokens):
-            numbers[key, plain_answer(item.answer)].append(place)
-    rare = {gram: tuple(places) for gram, places in postings.items() if len(places) <= COMMON_POSTINGS}
-    return Index(
-        items=tuple(items),
-        verbatim=verbatim,
-        postings=rare,
-        numbers={key: tuple(places) for key, places in numbers.items()},
-        templates=templates,
-    )
-
-
-def _items(benchmark: Benchmark) -> list[Item]:
-    source = benchmark.source()
-    if benchmark.path is not None and not benchmark.path.exists():
-        raise RecipeError(f"stages.decontaminate: benchmark '{benchmark.name}': path: {benchmark.path} does not exist")
-    items = []
-    for row in read_source(source):
-        if isinstance(row, Problem) or row.question:
-            form = canonical(row.question)
-            index = int(row.source_row.rpartition("#")[2])
-            hard = Counter(token for token in form.hard if not token.startswith("fig"))
-            items.append(Item(benchmark.name, index, row.question, row.ground_truth, form, grams(form), hard))
-    if not items:
-        raise RecipeError(f"{source.place}: benchmark '{benchmark.name}' holds no usable row")
-    return items
+def _hashed_hit(problem: Problem, benchmarks: Sequence[Benchmark], before: Hit | None) -> Hit | None:
+    """A hit in the texts stands; a mere template gives way to an item."""
+    if before is not None and before.rule != "template":
+        return before
+    row = row_hashes(problem.question, problem.ground_truth)
+    found: list[Hit] = []
+    for benchmark in benchmarks:
+        assert benchmark.hashes is not None
+        hit = find_hashed(read_hashes(benchmark.hashes), row)
+        if hit is not None:
+            found.append(Hit(benchmark.name, hit.index, "", hit.rule, hit.score))
+    items = [hit for hit in found if hit.rule != "template"]
+    return max(items, key=lambda hit: hit.score) if items else before or next(iter(found), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,13 +153,13 @@ def find_hits(problems: Sequence[Problem], index: Index, containment: float) -> 
     for place, problem in enumerate(problems):
         form = canonical(problem.question)
         exact = index.verbatim.get(plain_text(problem.question))
-        hit = None if exact is None else Hit(index.items[exact], "verbatim", 1.0)
+        hit = None if exact is None else _hit(index.items[exact], "verbatim", 1.0)
         if hit is None:
             found = _open_items(place, problem, form, index, containment)
             whole = [one for one in found if _holds_whole(one)]
             if whole:
                 best = max(whole, key=lambda one: one.contained)
-                hit = Hit(best.item, "contained", best.contained)
+                hit = _hit(best.item, "contained", best.contained)
             else:
                 waiting += found
         hits.append(hit)
@@ -288,18 +199,18 @@ def _by_answers(waiting: Sequence[Open]) -> list[Hit | None]:
 def _judged(one: Open, relation: Relation) -> Hit | None:
     match = judge(one.pair, relation)
     if match is not None:
-        return Hit(one.item, match.rule, match.score)
+        return _hit(one.item, match.rule, match.score)
     alike = one.pair.similarity
     if relation == "differ":
         held = alike >= SAME_TEXT and one.pair.same_but_equals_signs and one.pair.figures_agree
     else:
         held = alike >= MIN_SIMILARITY
-    return Hit(one.item, "contained", one.contained) if one.contained and held else None
+    return _hit(one.item, "contained", one.contained) if one.contained and held else None
 
 
 def _template_hit(form: Canonical, index: Index) -> Hit | None:
     twin = index.templates.get(form.template_id)
-    return Hit(index.items[twin], "template", 1.0) if twin is not None and len(form.tokens) >= LONG_ITEM else None
+    return _hit(index.items[twin], "template", 1.0) if twin is not None and len(form.tokens) >= LONG_ITEM else None
 
 
 def _in_order(item: Canonical, form: Canonical) -> bool:

@@ -21,21 +21,10 @@ FOLDERS = (
     ROOT.parent / "shared" / "data" / "bench",
 )
 NAMES = sorted(path.stem for path in presets_folder().glob("*.toml"))
-NAMED = [
-    "numinamath_1_5",
-    "deepscaler",
-    "big_math",
-    "dapo_math_17k",
-    "orz_57k",
-    "openr1_math",
-    "openmath_reasoning",
-    "deepmath_103k",
-    "eurus_2_rl",
-    "skywork_or1",
-    "guru_92k",
-    "synthetic_2",
-    "limo",
-]
+NAMED = (
+    *("numinamath_1_5", "deepscaler", "big_math", "dapo_math_17k", "orz_57k", "openr1_math", "openmath_reasoning"),
+    *("deepmath_103k", "eurus_2_rl", "skywork_or1", "guru_92k", "synthetic_2", "limo"),
+)
 
 
 def found(name: str) -> Path | None:

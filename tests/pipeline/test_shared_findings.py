@@ -66,7 +66,7 @@ def test_labelled_pairs() -> None:
 
 def test_reworded_benchmark_is_found() -> None:
     problems, found = hits("rephrased", "gsm8k_test")
-    right = [1 for problem, hit in found if problem.index == hit.item.index]
+    right = [1 for problem, hit in found if problem.index == hit.index]
     assert len(problems) == 1315  # four of the 1,319 have no question
     assert len(right) >= 0.95 * 1319
 
@@ -90,7 +90,7 @@ KNOWN = [
 @pytest.mark.parametrize(("source", "benchmark", "known"), KNOWN)
 def test_leaks_found_by_reading_are_found(source: str, benchmark: str, known: list[tuple[int, int]]) -> None:
     _, found = hits(source, benchmark)
-    assert set(known) <= {(problem.index, hit.item.index) for problem, hit in found}
+    assert set(known) <= {(problem.index, hit.index) for problem, hit in found}
 
 
 @pytest.mark.slow
@@ -101,7 +101,7 @@ def test_leaks_found_by_reading_are_found(source: str, benchmark: str, known: li
 )  # fmt: skip
 def test_large_leaks_are_found(source: str, benchmark: str, least: int) -> None:
     _, found = hits(source, benchmark)
-    assert len({hit.item.index for _, hit in found}) >= least
+    assert len({hit.index for _, hit in found}) >= least
 
 
 def test_instruction_suffix_is_cut() -> None:
