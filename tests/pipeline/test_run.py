@@ -1,9 +1,7 @@
 import json
 import os
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -12,7 +10,6 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
-from pipeline.atomic import TEMPORARY_PREFIX
 from pipeline.config import RecipeError, load
 from pipeline.ledger import LedgerError
 from pipeline.run import CurateConfig, Manifest, curate
@@ -121,52 +118,6 @@ def test_the_bytes_do_not_depend_on_the_workers(
     assert len([name for name in outputs[0] if name.startswith("data/")]) == 4
 
 
-KILLED = """
-import sys
-from pathlib import Path
-from rich.console import Console
-import pipeline.run
-from pipeline.config import load
-pipeline.run.PART_ROWS = 16
-pipeline.run.code_version = lambda _: "fixed: sources may be edited while tests run"
-if __name__ == "__main__":
-    config = load(pipeline.run.CurateConfig, [Path(sys.argv[1])])
-    pipeline.run.curate(config, Path(sys.argv[2]), console=Console(quiet=True), workers=int(sys.argv[3]))
-"""
-
-
-def start(script: Path, recipe: Path, out: Path, workers: int) -> subprocess.Popen[bytes]:
-    command = [sys.executable, str(script), str(recipe), str(out), str(workers)]
-    return subprocess.Popen(command, env=os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"})
-
-
-@pytest.mark.parametrize("workers", [pytest.param(1, marks=pytest.mark.slow), 2])
-def test_sigkill_and_the_same_command_give_the_same_bytes(recipe: MakeRecipe, tmp_path: Path, workers: int) -> None:
-    """Killed again and again, a little after each new file, until it gets through."""
-    path, script = recipe(60), tmp_path / "go.py"
-    script.write_text(KILLED)
-    whole = tmp_path / "whole"
-    assert start(script, path, whole, 1).wait(120) == 0
-    out = tmp_path / "killed"
-    kills = 0
-    while True:
-        process = start(script, path, out, workers)
-        finished = {} if kills >= 5 else committed(out)
-        killed = kills < 5 and wait_for_new_file(process, out, len(finished) + 1 + 9 * kills)
-        if killed:
-            process.send_signal(signal.SIGKILL)
-        process.wait(120)
-        after = committed(out)
-        assert {name: after[name] for name in finished} == finished
-        if not killed:
-            assert process.returncode == 0
-            break
-        kills += 1
-    assert kills >= 3
-    assert contents(out) == contents(whole)
-    assert not [found for found in out.rglob("*") if found.name.startswith(TEMPORARY_PREFIX)]
-
-
 def committed(out: Path) -> dict[str, int]:
     """Files of the work folder whose record is written, with their time stamps."""
     found = {}
@@ -175,21 +126,9 @@ def committed(out: Path) -> dict[str, int]:
         record = {"kept": f"part-{part}.json", "drops": f"part-{part}.json", "verdict": "decided.json"}.get(
             kind, path.name
         )
-        if not path.name.startswith(TEMPORARY_PREFIX) and path.with_name(record).is_file():
+        if path.with_name(record).is_file():
             found[str(path)] = path.stat().st_mtime_ns
     return {name: stamp for name, stamp in found.items() if Path(name).is_file()}
-
-
-def wait_for_new_file(process: subprocess.Popen[bytes], out: Path, files: int) -> bool:
-    """True once there are so many files, False when the process ended before."""
-    deadline = time.monotonic() + 100
-    while time.monotonic() < deadline:
-        if process.poll() is not None:
-            return False
-        if len(committed(out)) >= files:
-            return True
-        time.sleep(0.005)
-    raise AssertionError("the run neither wrote nor ended")
 
 
 def test_a_changed_stage_recomputes_only_what_follows(recipe: MakeRecipe, tmp_path: Path) -> None:
