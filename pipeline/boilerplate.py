@@ -21,3 +21,6 @@ ANSWER_FORMAT = (
     r"(?:enter|type|write|give|choose) the letter[^.?!\n]*[.?!]?",
 )
 """Sentences on how to write the answer: part of the problem, but two that differ in nothing else are one problem."""
+
+TRIGGERS = ("step by step", "answer", "boxed", "the following math", "final response", "the letter")
+"""Whatever one of the patterns above matches holds one of these words, in any case: texts without are not searched."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from pipeline.canonical import FIGURE
+from pipeline.canonical_text import FIGURE
 from pipeline.problem import Problem
 
 _HYPERLINK = re.compile(

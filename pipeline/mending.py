@@ -10,7 +10,7 @@ from dataclasses import replace
 from ftfy import fix_encoding
 from ftfy.badness import is_bad
 
-from pipeline.canonical import FIGURE, split_options, strip_instructions
+from pipeline.canonical_text import FIGURE, split_options, strip_instructions
 from pipeline.fields import last_boxed
 from pipeline.gold import with_meta
 from pipeline.problem import Problem

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipeline.canonical import canonical, split_options, strip_instructions
+from pipeline.canonical import canonical
+from pipeline.canonical_text import split_options, strip_instructions
 
 PAIRS = [
     json.loads(line)

@@ -1,0 +1,214 @@
+"""Text of a problem -> raw tokens: boilerplate and options taken off, Unicode and LaTeX spellings folded, words apart
+from mathematics.
+
+Most texts hold little of what is folded here, so each step is tried only where a cheap look says that it may apply.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+from collections.abc import Iterator
+
+from pipeline.boilerplate import ANSWER_FORMAT, INSTRUCTIONS, TRIGGERS
+from pipeline.lexicon import FUNCTIONS, NUMBER_WORDS, STYLE, SYMBOLS
+
+FIGURE = re.compile(
+    r"\[asy\](.*?)(?:\[/asy\]|\Z)|\\begin\{(asy|tikzpicture)\}(.*?)(?:\\end\{\2\}|\Z)|<asy>(.*?)</asy>", re.DOTALL
+)
+OPTION = re.compile(
+    r"(?:(?<=[\s~}$])|(?<=\\\[)|(?<=quad))(?:\\(?:text|textbf|textrm|mathrm|mathbf|rm|bf)\s*\{?\s*)?"
+    r"(?:\(([A-J])\)|\b([A-J])[).:])(?:\s*\})?"
+)
+_FORMAT = re.compile("|".join(f"(?:{pattern})" for pattern in ANSWER_FORMAT), re.IGNORECASE)
+_INSTRUCTION = re.compile("|".join(f"(?:{pattern})" for pattern in INSTRUCTIONS), re.IGNORECASE)
+_PREFIX = re.compile(
+    r"\A\s*(?:(?:problem|question|exercise|q)\s*\d*\s*[.:)]|\(?\d{1,3}[.)](?=\s+[A-Z\\$]))\s*", re.IGNORECASE
+)
+_FIGURE_STYLE = re.compile(
+    r"\b(?:size|unitsize|defaultpen|import|dotfactor|usepackage|markscalefactor|filldrawpen)\b[^;\n]*;?"
+)
+_LINK = re.compile(r"https?://\S+|\\url\s*\{[^{}]*\}")
+_FRACTION_WORDS = re.compile(
+    r"\b(one|two|three|four|five|six|seven|eight|nine)[- ](half|halves|thirds?|fourths?|quarters?|fifths?|sixths?"
+    r"|sevenths?|eighths?|ninths?|tenths?)\b",
+    re.IGNORECASE,
+)
+_FOLD_WORDS = re.compile(r"\b(two|three|four|five|six|seven|eight|nine|ten)-?fold\b", re.IGNORECASE)
+_LETTERS = re.compile(r"(?<![A-Za-z\\{_^])[A-Z](?: [A-Z]){1,4}(?![A-Za-z])")
+_HYPHEN = re.compile(r"(?<=[A-Za-z0-9])-(?=[A-Za-z]{2})")
+_MONEY = re.compile(r"\A\s*[\d.,]+[^\\$=^_<>]*?(?:\b[A-Za-z]{4,}\b|\b[A-Za-z]{2,}\b[^\\$=^_<>]*?\b[A-Za-z]{2,}\b)")
+_SECOND_PART = re.compile(r"(?:\s|\()2[.)]\s")
+_SCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₙᵢ", "0123456789+-=()ni0123456789+-=()ni")
+_SUPER = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ]+")
+_SUB = re.compile(r"[₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₙᵢ]+")
+_GREEK_LETTER = re.compile("[\u0391-\u03c9]")
+_SYMBOL = re.compile("|".join(map(re.escape, SYMBOLS)))
+_THOUSANDS = re.compile(r"\d(?<![\d.,(\[{]\d)(?<!\{ \d)\d{0,2}(?:,\d{3})+(?![\d,]|\.\d{4})")
+_LATEX_THOUSANDS = re.compile(r"(?<=\d)(?:\{,\}|,?\\!,?|\\,|,\\,)(?=\d{3}(?!\d))")
+_BBCODE = re.compile(
+    r"\[/?(?:i|b|u|list|\*|quote|center|hide|color|url|img|size|code|tex|list=\w+|color=\w+)\]", re.IGNORECASE
+)
+_ARRAY_SPEC = re.compile(r"(\\begin\{(?:array|tabular|alignat\*?)\})\s*\{[^{}]*\}")
+_ENVIRONMENT = re.compile(r"\\(?:begin|end)\s*\{[a-zA-Z]+\*?\}(?:\[[a-z]+\])?")
+_DEGREES = re.compile(r"\^\s*\{?\s*\\(?:circ|degree)\s*\}?")
+_MATH_SPAN = re.compile(r"\$\$(.+?)\$\$|\$([^$]+?)\$|\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL)
+_PROSE = re.compile(r"(?:\b[a-z]{2,}[ ,]+){3}[a-z]{2,}")
+_TOKEN = re.compile(
+    r"\x02[^\x03]*\x03|\d+(?:\.\d+)?|\.\d+|\\[A-Za-z]+|\\.|[^\W\d_]+(?:[-'][^\W\d_]+)*|<=|>=|!=|:=|->|==|\.\.\.|\|\||[^\s]"
+)
+_WHOLE_WORDS = FUNCTIONS | {
+    "if", "for", "all", "and", "or", "of", "is", "to", "in", "on", "at", "by", "the", "are", "not", "any", "odd",
+}  # fmt: skip
+"""Words of up to three letters that stand in mathematics as words; others there are products of variables."""
+MASK_START, MASK_END = "\x02", "\x03"
+"""What a figure's hash stands between, so that it stays one token."""
+
+
+def strip_instructions(text: str) -> str:
+    """Without prompt boilerplate and a leading problem number. Never empty unless the text was."""
+    bare = _INSTRUCTION.sub(" ", text) if _mentions(text, TRIGGERS) else text
+    has_parts = _mentions(bare, ("2.", "2)")) and _SECOND_PART.search(bare)
+    stripped = (bare if has_parts else _PREFIX.sub("", bare)).strip()
+    return stripped or text.strip()
+
+
+def strip_answer_format(text: str) -> str:
+    """Without sentences on how to write the answer. Never empty unless the text was."""
+    if not _mentions(text, TRIGGERS):
+        return text
+    return _FORMAT.sub(" ", text).strip() or text
+
+
+def _mentions(text: str, words: tuple[str, ...]) -> bool:
+    """Whether one of the words (in lower case) stands in the text, in whatever case."""
+    lower = text.lower()
+    return any(word in lower for word in words)
+
+
+def split_options(text: str) -> tuple[str, list[str]]:
+    """(stem, options) when labels A, B, C ... stand in order and at least three of them do; else (text, [])."""
+    if not all(any(label + end in text for end in ").:") for label in "ABC"):
+        return text, []
+    marks = list(OPTION.finditer(text))
+    labels = [match.group(1) or match.group(2) for match in marks]
+    for first in range(len(marks) - 2):
+        if labels[first] != "A":
+            continue
+        last = first
+        while last + 1 < len(marks) and labels[last + 1] == chr(ord(labels[last]) + 1):
+            last += 1
+        if last - first >= 2:
+            edges = [*(mark.start() for mark in marks[first : last + 1]), len(text)]
+            pieces = [text[marks[first + place].end() : edges[place + 1]] for place in range(last - first + 1)]
+            return text[: edges[0]], pieces
+    return text, []
+
+
+def raw_tokens(text: str) -> list[str]:
+    """LaTeX commands, words, numbers and signs in order; commands of mere style are gone."""
+    return [token for piece, in_math in _spans(_prepare(text)) for token in _split(piece, in_math)]
+
+
+def _prepare(text: str) -> str:
+    if MASK_START in text or MASK_END in text:
+        text = text.replace(MASK_START, " ").replace(MASK_END, " ")
+    if "asy" in text or "tikz" in text:
+        text = FIGURE.sub(_figure_mark, text)
+    if "http" in text or "\\url" in text:
+        text = _LINK.sub(" ", text)
+    text = _spelled_numbers(text)
+    if not text.isascii():
+        text = _plain_unicode(text)
+    if "[" in text:
+        text = _BBCODE.sub(" ", text)
+    if "\\" in text or "{,}" in text:
+        text = _plain_latex(text)
+    return _THOUSANDS.sub(lambda match: match.group().replace(",", ""), text) if "," in text else text
+
+
+_PART_STEMS = ("hal", "third", "fourth", "quarter", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+
+
+def _spelled_numbers(text: str) -> str:
+    lower = text.lower()
+    if "fold" in lower:
+        text = _FOLD_WORDS.sub(r"\1 times", text)
+    if any(part in lower for part in _PART_STEMS):
+        text = _FRACTION_WORDS.sub(_spelled_fraction, text)
+    return text
+
+
+def _plain_unicode(text: str) -> str:
+    """Scripts and symbols before NFKC, which would make `x2` of a square; symbols again for what it uncovers."""
+    text = _SUPER.sub(lambda match: "^{" + match.group().translate(_SCRIPTS) + "}", text)
+    text = _SUB.sub(lambda match: "_{" + match.group().translate(_SCRIPTS) + "}", text)
+    text = _SYMBOL.sub(lambda match: SYMBOLS[match.group()], text)
+    text = _GREEK_LETTER.sub(_greek_name, unicodedata.normalize("NFKC", text))
+    return _SYMBOL.sub(lambda match: SYMBOLS[match.group()], text)
+
+
+def _plain_latex(text: str) -> str:
+    if "\\begin" in text or "\\end" in text:
+        text = _ENVIRONMENT.sub(" ", _ARRAY_SPEC.sub(r"\1", text))
+    text = text.replace("\\$", " ").replace("\\%", "%").replace("\\\\", " ").replace("\\#", "#").replace("\\&", " and ")
+    return _LATEX_THOUSANDS.sub("", _DEGREES.sub(" degrees ", text))
+
+
+_PART_NAMES = ("half", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+
+
+def _spelled_fraction(match: re.Match[str]) -> str:
+    top, part = match.group(1).lower(), match.group(2).lower()
+    part = {"halves": "half", "quarter": "fourth", "quarters": "fourth"}.get(part, part.removesuffix("s"))
+    return f" \\frac{{{NUMBER_WORDS.get(top, '1')}}}{{{_PART_NAMES.index(part) + 2}}} "
+
+
+def _greek_name(match: re.Match[str]) -> str:
+    name = unicodedata.name(match.group(), "").split(" ")
+    word = name[3] if len(name) == 4 else "unknown"
+    word = word.lower().replace("lamda", "lambda")
+    return f" \\{word.capitalize() if 'CAPITAL' in name else word} "
+
+
+def _figure_mark(match: re.Match[str]) -> str:
+    """A figure as the hash of its code without comments, sizes, pens and white space."""
+    body = next(group for group in (match.group(1), match.group(3), match.group(4), "") if group is not None)
+    body = _FIGURE_STYLE.sub("", re.sub(r"//[^\n]*", "", body))
+    digest = hashlib.blake2b(re.sub(r"\s+", "", body).encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
+    return f" {MASK_START}fig{digest}{MASK_END} "
+
+
+def _spans(text: str) -> Iterator[tuple[str, bool]]:
+    """Pieces of the text with whether they are mathematics; a dollar sign before prose is money."""
+    place = 0
+    while match := _MATH_SPAN.search(text, place):
+        body = next(group for group in match.groups() if group is not None)
+        if match.group(2) is not None and _is_prose(body):
+            cut = match.start() + 1
+            yield text[place : cut - 1], False
+            place = cut
+            continue
+        yield text[place : match.start()], False
+        yield body, True
+        place = match.end()
+    yield text[place:], False
+
+
+def _is_prose(body: str) -> bool:
+    """Whether what stands between two dollar signs is a sentence between two prices."""
+    bare = re.sub(r"\\(?:text|mbox|textrm)\s*\{[^{}]*\}", "", body)
+    return bool(_PROSE.search(bare) or _MONEY.match(bare))
+
+
+def _split(piece: str, in_math: bool) -> Iterator[str]:
+    if in_math:
+        piece = _LETTERS.sub(lambda match: match.group().replace(" ", ""), piece)
+    elif "-" in piece:
+        piece = _HYPHEN.sub(" ", piece)
+    for token in _TOKEN.findall(piece):
+        if in_math and len(token) <= 3 and token.isalpha() and token.islower() and token not in _WHOLE_WORDS:
+            yield from token
+        elif token[0] != "\\" or token[1:] not in STYLE:
+            yield token
