@@ -22,11 +22,15 @@ MAX_CHARS = 100_000
 
 @dataclass(frozen=True, eq=True)
 class Canonical:
-    """tokens: the whole canonical form.  hard: its deciding tokens in order.  options: choices, sorted."""
+    """tokens: the whole canonical form.  options: choices, sorted."""
 
     tokens: tuple[str, ...]
-    hard: tuple[str, ...]
     options: tuple[str, ...] = ()
+
+    @cached_property
+    def hard(self) -> tuple[str, ...]:
+        """The deciding tokens in order."""
+        return tuple(filter(is_hard, self.tokens))
 
     @cached_property
     def text(self) -> str:
@@ -65,7 +69,7 @@ def canonical(question: str) -> Canonical:
     if not tokens:
         tokens = tuple(_tokens(text)) or ("empty",)
         choices = ()
-    return Canonical(tokens=tokens, hard=tuple(token for token in tokens if is_hard(token)), options=choices)
+    return Canonical(tokens=tokens, options=choices)
 
 
 def _tokens(text: str) -> list[str]:
@@ -75,16 +79,19 @@ def _tokens(text: str) -> list[str]:
 def _words(tokens: Sequence[str]) -> list[str]:
     out: list[str] = []
     for place, token in enumerate(tokens):
-        if token in ("a", "A", "I") and _is_article(tokens[place + 1] if place + 1 < len(tokens) else ""):
-            continue
-        if token in ("dollar", "dollars") and place > 0 and tokens[place - 1][0].isdigit():
-            continue
-        out += _word(token)
+        if token not in _BY_CONTEXT or not _is_dressing(tokens, place):
+            out += _word(token)
     return out
 
 
-def _is_article(following: str) -> bool:
-    """Whether a lone `a` or `I` before this token is a word and no variable."""
+_BY_CONTEXT = frozenset(["a", "A", "I", "dollar", "dollars"])
+
+
+def _is_dressing(tokens: Sequence[str], place: int) -> bool:
+    """Whether a lone `a` or `I` is a word and no variable, or `dollars` the unit of the number before."""
+    if len(tokens[place]) > 1:
+        return place > 0 and tokens[place - 1][0].isdigit()
+    following = tokens[place + 1] if place + 1 < len(tokens) else ""
     return (len(following) > 1 and following.isalpha()) or following[:1].isdigit()
 
 

@@ -7,6 +7,7 @@ Most texts hold little of what is folded here, so each step is tried only where 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -108,7 +109,7 @@ def split_options(text: str) -> tuple[str, list[str]]:
 
 def raw_tokens(text: str) -> list[str]:
     """LaTeX commands, words, numbers and signs in order; commands of mere style are gone."""
-    return [token for piece, in_math in _spans(_prepare(text)) for token in _split(piece, in_math)]
+    return list(itertools.chain.from_iterable(_split(piece, in_math) for piece, in_math in _spans(_prepare(text))))
 
 
 def _prepare(text: str) -> str:
@@ -202,13 +203,18 @@ def _is_prose(body: str) -> bool:
     return bool(_PROSE.search(bare) or _MONEY.match(bare))
 
 
-def _split(piece: str, in_math: bool) -> Iterator[str]:
-    if in_math:
-        piece = _LETTERS.sub(lambda match: match.group().replace(" ", ""), piece)
-    elif "-" in piece:
-        piece = _HYPHEN.sub(" ", piece)
-    for token in _TOKEN.findall(piece):
-        if in_math and len(token) <= 3 and token.isalpha() and token.islower() and token not in _WHOLE_WORDS:
-            yield from token
-        elif token[0] != "\\" or token[1:] not in STYLE:
-            yield token
+def _split(piece: str, in_math: bool) -> list[str]:
+    if not in_math:
+        found = _TOKEN.findall(_HYPHEN.sub(" ", piece) if "-" in piece else piece)
+        return [token for token in found if not _is_style(token)] if "\\" in piece else found
+    out: list[str] = []
+    for token in _TOKEN.findall(_LETTERS.sub(lambda match: match.group().replace(" ", ""), piece)):
+        if len(token) <= 3 and token.isalpha() and token.islower() and token not in _WHOLE_WORDS:
+            out += token
+        elif not _is_style(token):
+            out.append(token)
+    return out
+
+
+def _is_style(token: str) -> bool:
+    return token[0] == "\\" and token[1:] in STYLE

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from pipeline.canonical import Canonical, is_hard
+from pipeline.canonical import Canonical
 from pipeline.dedupe_sketch import BANDS, COUNTS, FACTS, Counts, Words
 
 Positions = NDArray[np.int64]
@@ -103,9 +103,7 @@ class Rows:
 
 def as_form(tokens: str, options: str) -> Canonical:
     """A canonical form from its key columns."""
-    parts = tuple(tokens.split(" "))
-    hard = tuple(token for token in parts if is_hard(token))
-    return Canonical(tokens=parts, hard=hard, options=tuple(options.split("\x1f")) if options else ())
+    return Canonical(tokens=tuple(tokens.split(" ")), options=tuple(options.split("\x1f")) if options else ())
 
 
 def _joined(parts: Sequence[NDArray[np.generic]], kind: type[np.generic]) -> NDArray[np.generic]:

@@ -7,11 +7,16 @@ PUNCTUATION = frozenset(".,;:?!'\"`~&$")
 
 def structure(flat: list[str]) -> list[str]:
     """Fractions, roots, exponents and indices with one spelling; other braces gone."""
+    if _STRUCTURAL.isdisjoint(flat):
+        return flat
     out: list[str] = []
     _sequence(flat, 0, out, None)
     return out
 
 
+_STRUCTURAL = frozenset(
+    ["{", "}", "^", "_", "\\sqrt"] + [f"\\{size}{kind}" for size in ("", "d", "t", "c") for kind in ("frac", "binom")]
+)
 _MAX_DEPTH = 40
 
 
