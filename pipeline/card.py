@@ -115,6 +115,8 @@ def _use() -> str:
     return """## How to train on it
 
 - `datasets.load_dataset("this/folder")` reads it as it is.
+- `croissant.json` describes files, columns and licences as Croissant JSON-LD; with mlcroissant,
+  `Dataset("croissant.json").records("problems")` reads the rows.
 - verl: `prompt`, `data_source`, `reward_model`, `ability` and `extra_info` are there; set `custom_reward_function` to
   `verifiers/reward.py` and `compute_score`. `data_source` names the true source, which verl's own scorers do not know.
 - TRL: `prompt` is a chat; use the reward function of `verifiers/reward.py`. `solution` is `\\boxed{ground_truth}` for

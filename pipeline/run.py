@@ -19,6 +19,7 @@ from rich.console import Console
 from pipeline.atomic import exclusive, is_foreign, remove_leftovers, room_for, write_json, write_text
 from pipeline.card import render_card
 from pipeline.config import RecipeError
+from pipeline.croissant import describe_folder
 from pipeline.executor import default_workers, executor
 from pipeline.ledger import KINDS, Counts, LedgerError
 from pipeline.parts import Parts
@@ -39,9 +40,12 @@ Manifest = dict[str, Any]
 PART_ROWS = 2048
 """Raw rows a part. A constant: parts are the unit of resume, and their bytes must not depend on a setting."""
 
-OWNED = ("data", "dropped", "quarantined", "rollouts", ".work", "README.md", "manifest.json", "run.json", "recipe.toml")
+OWNED = (
+    *("data", "dropped", "quarantined", "rollouts", ".work"),
+    *("README.md", "manifest.json", "croissant.json", "run.json", "recipe.toml"),
+)
 READERS = ("pipeline.sources", "pipeline.parts")
-WRITERS = ("pipeline.shards", "pipeline.card", "pipeline.run")
+WRITERS = ("pipeline.shards", "pipeline.card", "pipeline.croissant", "pipeline.run")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,9 +200,10 @@ def _write_folder(
             stale.unlink()
     manifest = _manifest(config, sources, steps, files)
     write_json(out / "manifest.json", manifest)
+    write_json(out / "croissant.json", describe_folder(manifest))
     write_text(out / "README.md", render_card(manifest))
     digests = {file.path: file.sha256 for file in files}
-    digests |= {name: file_digest(out / name) for name in ("manifest.json", "README.md")}
+    digests |= {name: file_digest(out / name) for name in ("manifest.json", "croissant.json", "README.md")}
     write_json(out / ".work" / "finished.json", {"key": final, "files": digests})
     return manifest
 
