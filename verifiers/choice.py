@@ -22,7 +22,7 @@ _MARKED = re.compile(
     r"(?i:answers?|options?|choices?|choose|chose|select(?:ed)?|pick(?:ed)?|go with|correct(?: one)?|答案|选项?"
     r"|leav(?:es?|ing)(?: only)?|it|this)"
     r"(?:\s+(?:is|are|was|would be|should be|must be|here is)|\s*[:：=]|是|为|：)?[\s*_:：(\[{\\$\"']{0,10}"
-    r"(?:text(?:bf)?\s?\{\s?)?(?i:option|choice|answer|letter)?[\s(\[{*]{0,4}(?P<letter>[A-J])(?![\w'])(?!\s+[a-z])",
+    r"(?:text(?:bf)?\s?\{\s?)?(?i:option|choice|answer|letter)?[\s(\[{*]{0,4}(?P<letter>[A-J])(?![A-Za-z\d_'])(?!\s+[a-z])",
 )
 _BEFORE = re.compile(
     r"\(?(?P<letter>[A-J])\)?\s+(?:is|seems|must be)\s+(?:the\s+)?(?:correct|right|valid|true|best|answer|only)"
@@ -75,7 +75,8 @@ _SENTENCE = re.compile(
 _ARTICLE = re.compile(r"\W*[AI]\s+[a-z]")
 _PRONOUN = re.compile(r"(?<![\w(])I(?=\s+[a-z]|'[a-z])")
 _DENIED = re.compile(
-    r"(?:\b(?i:not|isn't|nor|neither|can't be|cannot be|except|rul(?:e|ed|ing) out|eliminate[ds]?|exclude[ds]?)\s+"
+    r"(?:\b(?i:not|isn't|nor|neither|can't be|cannot be|(?:anything|everything|all) but|except|other than|rather than"
+    r"|instead of|rul(?:e|ed|ing) out|eliminate[ds]?|exclude[ds]?)\s+"
     r"(?:options?\s+|be\s+)?"
     r"\(?[A-J]\)?(?:\s*(?:,|or|nor|and)\s*\(?[A-J]\)?(?![\w']))*(?![\w']))"
     r"|(?:(?<![\w'])\(?[A-J]\)?\s+(?:is|are|was|seems)\s+(?:not\b|n't|in(?:correct|valid)|wrong|false|impossible))"

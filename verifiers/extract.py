@@ -19,25 +19,33 @@ _STATED = re.compile(r"^\W*(?:\$|\\\(|-?\d)")
 
 _THOUGHT_END = re.compile(r"</(?:think|thinking|thought|thoughts|reasoning)\s*>|<\|end_of_thought\|>|◁/think▷", re.I)
 _THOUGHT_START = re.compile(r"<(?:think|thinking|thought|thoughts|reasoning)\s*>|<\|begin_of_thought\|>|◁think▷", re.I)
-_ANSWER_START = re.compile(r"<answer\s*>|<\|begin_of_solution\|>", re.I)
-_ANSWER_END = re.compile(r"</answer\s*>|<\|end_of_solution\|>", re.I)
+_ANSWER_START = re.compile(r"<(?:final[_-]?)?answer\s*>|<\|begin_of_solution\|>", re.I)
+_ANSWER_END = re.compile(r"</(?:final[_-]?)?answer\s*>|<\|end_of_solution\|>", re.I)
+_END_TOKENS = re.compile(
+    r"(?:\s*(?:<\|(?:im_end|endoftext|end_of_text|eot_id|end|eos)\|>|</s>|<eos>|<end_of_turn>))+\s*$"
+)
+"""What a sampler that does not skip special tokens leaves at the end."""
 _BOX = re.compile(r"\\(?:boxed|fbox|framebox)(?![A-Za-z])\s{0,4}|\bboxed(?=\{)")
 _BARE_BOX = re.compile(r"-?[\d.,]*\d|[A-Za-z](?![A-Za-z])|\\[A-Za-z]+(?:\{[^{}\n]{1,40}\}){0,2}")
 _CONNECTORS = re.compile(
     r"(?:[\s,;$&]|\\[,;:! ()\[\]]|\\q?quad|\\\\|\\text\s?\{[\s,]{0,3}(?:and|or)?[\s,]{0,3}\}|and|or|以及|和|或|、|，)*",
 )
 _NEAR = re.compile(r"[^.!?。？！\n\\{}]{0,30}")
-_CONCLUSION = re.compile(r"\b(?:so|thus|hence|then|therefore|answer|gives?|which|becomes|but|not)\b", re.I)
+_CONCLUSION = re.compile(
+    r"\b(?:so|thus|hence|then|therefore|answer|gives?|which|becomes|but|not|however|actually|instead|rather|correct\w*"
+    r"|wait|should|really|finally|final)\b",
+    re.I,
+)
 _MARKER = re.compile(
     r"(?P<hashes>^\s{0,3}####+\s*(?!#))|(?P<short>^[ \t*]{0,4}A[ \t*]{0,3}[:：](?=.*\S))"
     r"|(?P<answer>(?:\bfinal\s+answer|\banswers?|\b(?:final|correct)\s+(?:result|option|choice)|\bcorrect\s+one)\b"
-    r"[\s*_:：=`'\"）)]{0,12}(?:(?:to|for|of)\s[^.\n:]{0,80}?\s)?(?P<link>(?:is|are|was|be|equals?)\b|[:：=]|(?=\\\[|\\\(|\$))"
-    r"|^\s{0,3}答\s?[:：]|(?:最终|正确)?(?:答案|结果)(?:应该|应)?(?P<cn>是|为|：|:)|(?<![挑筛])(?:故|应|所以|因此)选(?:择)?)"
+    r"[\s*_:：=`'\"）)]{0,12}(?:(?:to|for|of)\s[^.\n:]{0,80}?\s)?(?P<link>(?:is|are|was|be|equals?)\b|[:：]|(?<!=)=(?!=)|(?=\\\[|\\\(|\$))"
+    r"|^[ \t*]{0,4}ans\s?[.:]|^\s{0,3}答\s?[:：]|(?:最终|正确)?(?:答案|结果)(?:应该|应)?(?P<cn>是|为|：|:)|(?<![挑筛])(?:故|应|所以|因此)选(?:择)?)"
     r"[\s*_:：=]{0,8}",
     re.I | re.M,
 )
 _SENTENCE_END = re.compile(r"(?<=[^\s.])[.!](?=\s+(?:[A-Z\"'(I]|$))|[。！](?=.)|(?<=[^\s.])\.(?=\s*$)", re.S)
-_TEMPLATE = re.compile(r"\$\{|\{\{|<%|#\{|\{%")
+_TEMPLATE = re.compile(r"\$\{|\{\{(?![^{}]*\},\s*\{)|<%|#\{|\{%")
 """A template expression that nobody has filled in."""
 _EMPTY_LINE = re.compile(r"^[\s*_`#:.\-]*$")
 
@@ -47,11 +55,13 @@ class Answer:
     """text: the final answer, None when there is none, and `reason` then says why (no-answer, truncated, empty-box).
 
     source: tag, box, boxes, marker, line or whole; a `line` or `whole` may be a sentence around the answer.
+    parts: the contents of all boxes, where there are several: a question with as many parts may have been answered so.
     """
 
     text: str | None
     source: str
     reason: str = ""
+    parts: tuple[str, ...] = ()
 
 
 def _none(reason: str, source: str = "whole") -> Answer:
@@ -75,6 +85,8 @@ def final_answer(response: str) -> Answer:
     if not text.strip():
         return _none("no-answer")
     text = _without_hidden(text[-MAX_TAIL:])
+    if text.rstrip().endswith(">"):
+        text = _END_TOKENS.sub("", text)
     tagged = _tagged(text)
     if tagged is not None:
         inner = tagged.strip()
@@ -147,7 +159,7 @@ def boxed(text: str) -> Answer | None:
 def _joined(text: str, boxes: list[tuple[int, int, str | None]]) -> Answer | None:
     if not boxes:
         return None
-    start, end, content = boxes[-1]
+    start, _, content = boxes[-1]
     if content is None:
         return _none("truncated", "box")
     if not content.strip():
@@ -159,10 +171,10 @@ def _joined(text: str, boxes: list[tuple[int, int, str | None]]) -> Answer | Non
         parts.append(left[2])
         start = left[0]
     parts.reverse()
-    del end
+    every = tuple((found or "").strip() for _, _, found in boxes) if 1 < len(boxes) <= MAX_PARTS else ()
     if len(parts) == 1:
-        return Answer(text=content.strip(), source="box")
-    return Answer(text=" ; ".join(part.strip() for part in parts), source="boxes")
+        return Answer(text=content.strip(), source="box", parts=every)
+    return Answer(text=" ; ".join(part.strip() for part in parts), source="boxes", parts=every)
 
 
 def _boxes(text: str) -> list[tuple[int, int, str | None]]:

@@ -12,13 +12,15 @@ from typing import Any
 from verifiers import extract, workers
 from verifiers.answer import regions
 from verifiers.answer.compare import same
+from verifiers.answer.cost import towering
 from verifiers.answer.equality import EQUAL, Outcome
+from verifiers.answer.notations import with_point
 from verifiers.answer.kinds import Answer, Bag, Based, Dotted, Ordered, Scalar, Text, Word
 from verifiers.answer.read import based, listed_words, readings
 from verifiers.answer.tree import Node, TooComplex, Unreadable, holds
 from verifiers.answer.views import mentions, views
 from verifiers.choice import choice_verdict, gold_letters
-from verifiers.normalise import key, unfence
+from verifiers.normalise import key, plain, unfence
 from verifiers.symbolic import encoded
 from verifiers.verdict import Status, Verdict, correct, incorrect, undecided
 
@@ -78,7 +80,8 @@ def typed_gold(ground_truth: str) -> Gold:
     boxed = extract.boxed(text)
     if boxed is not None and boxed.text:
         text = boxed.text
-    text = _GOLD_FRAME.sub("", text) if _GOLD_FRAME.match(text) else text
+    if _GOLD_FRAME.match(text):
+        text = extract.final_answer(text).text or text
     if not text.strip():
         return Gold(ground_truth, "", (), None, "gold-empty")
     try:
@@ -148,7 +151,17 @@ def _verify(response: str, answer: extract.Answer, ground_truth: str, tolerance:
         return correct("exact", text)
     if _INTEGER.fullmatch(text) and _INTEGER.fullmatch(gold.text):
         return correct("exact", text) if int(text) == int(gold.text) else incorrect("different", text)
-    return _by_views(gold, answer, text, tolerance)
+    verdict = _by_views(gold, answer, text, tolerance)
+    if verdict.status is Status.INCORRECT and _answers_all_parts(gold, answer):
+        return _match(gold, " ; ".join(answer.parts), tolerance) or verdict
+    return verdict
+
+
+def _answers_all_parts(gold: Gold, answer: extract.Answer) -> bool:
+    """As many boxes as the ground truth has items: (a) in one box, (b) in the next."""
+    return any(
+        isinstance(reading, Bag | Ordered) and len(reading.items) == len(answer.parts) > 1 for reading in gold.readings
+    )
 
 
 def _by_views(gold: Gold, answer: extract.Answer, text: str, tolerance: Tolerance) -> Verdict:
@@ -198,6 +211,8 @@ def _by_worker(wanted: Node, reading: Node, text: str) -> Verdict:
         return incorrect("different", text)
     if not holds(wanted, _BINDERS) and not holds(reading, _BINDERS):
         return incorrect("not-shown-equal", text)
+    if towering(reading) and not towering(wanted):
+        return incorrect("response-too-complex", text)
     try:
         reply = workers.ask({"task": "equal", "left": encoded(wanted), "right": encoded(reading)})
     except workers.WorkerFailure as failure:
@@ -211,24 +226,25 @@ def _by_worker(wanted: Node, reading: Node, text: str) -> Verdict:
     return incorrect(reasons.get(outcome, "not-shown-equal"), text, detail=reply.get("detail", ""))
 
 
-_DECIMAL_COMMA = re.compile(r"([-+]?\d+),(\d+)((?![\d,.]|\s*[\d,;]).*)?", re.S)
-
-
 def _with_point(text: str) -> Answer | None:
-    """3,75 as 3.75; a comma before just three digits separates thousands."""
-    match = _DECIMAL_COMMA.fullmatch(unfence(text).replace("{,}", ","))
-    if match is None or any(letter.isdigit() for letter in match.group(3) or ""):
-        return None
-    whole, digits = match.group(1).lstrip("+-"), match.group(2)
-    if len(digits) == 3 and len(whole) < 4 and whole != "0":
-        return None
-    found = readings(f"{match.group(1)}.{digits}{match.group(3) or ''}")
+    pointed = with_point(plain(text))
+    found = readings(pointed) if pointed is not None else ()
     return found[0] if len(found) == 1 and isinstance(found[0], Scalar) else None
 
 
 def _broken(answer: Answer) -> bool:
     """A number that needs a decimal mark."""
-    return isinstance(answer, Scalar) and isinstance(answer.node.value, Fraction)
+    return isinstance(answer, Scalar) and any(
+        isinstance(node.value, Fraction) for node in (answer.node, *answer.node.args)
+    )
+
+
+_SHORT_WORDS = {
+    "R": ("all", ""), "T": ("truth", "true"), "F": ("truth", "false"), r"\phi": ("nothing", ""), "✓": ("truth", "true"),
+    "√": ("truth", "true"), "×": ("truth", "false"), "✗": ("truth", "false"), "possible": ("truth", "true"),
+    "not possible": ("truth", "false"), "impossible": ("truth", "false"),
+}  # fmt: skip
+"""Signs and words that mean a truth value, everything or nothing only where the ground truth does."""
 
 
 def _towards(wanted: Answer, found: Sequence[Answer], text: str) -> Sequence[Answer]:
@@ -241,7 +257,7 @@ def _towards(wanted: Answer, found: Sequence[Answer], text: str) -> Sequence[Ans
     if isinstance(wanted, Bag) and all(isinstance(item, Text) for item in wanted.items):
         words = listed_words(text)
         return [*found, words] if words is not None else found
-    if isinstance(wanted, Word) and wanted.kind == "all" and text.strip() == "R":
+    if isinstance(wanted, Word) and _SHORT_WORDS.get(unfence(text)) == (wanted.kind, wanted.value):
         return [wanted]
     return found
 

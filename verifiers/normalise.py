@@ -26,7 +26,7 @@ _SYMBOLS = {
     "∆": r"\Delta ", "Ω": r"\Omega ", "【": "[", "】": "]", "「": '"', "」": '"', "¢": r"\text{ cents}",
     "Ø": r"\emptyset ", "⊆": r"\subseteq ", "⊂": r"\subset ",
     "∴": r"\therefore ",
-    "⇔": r"\Leftrightarrow ", "㎡": r"\text{ m}^2", "㎥": r"\text{ m}^3", "﹪": "%", "⟂": r"\perp ",
+    "ℏ": r"\hbar ", "ħ": r"\hbar ", "⇔": r"\Leftrightarrow ", "㎡": r"\text{ m}^2", "㎥": r"\text{ m}^3", "﹪": "%", "⟂": r"\perp ",
 }  # fmt: skip
 
 _GREEK_NAMES = (
@@ -98,7 +98,7 @@ def unfence(text: str) -> str:
             text = inner.strip()
     if len(text) > 4 and text.startswith("__") and text.endswith("__"):
         text = text[2:-2].strip()
-    while len(text) > 2 and text[0] == text[-1] and text[0] in '"*_' and text[0] not in text[1:-1]:
+    while len(text) > 2 and text[0] == text[-1] and text[0] in "\"'*_" and text[0] not in text[1:-1]:
         text = text[1:-1].strip()
     tagged = _HTML.fullmatch(text) if text.startswith("<") else None
     text = tagged.group(2).strip() if tagged else text

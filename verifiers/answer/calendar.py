@@ -37,6 +37,7 @@ _CLOCK = re.compile(
 )
 _HOURS = re.compile(r"(?<=\d)h(?=[0-5]\d(?!\d|\s?m))")
 """14h30"""
+_DOTTED = re.compile(r"\b(\d{1,2})\.(\d{2})(?=\s?[ap]\.?\s?m\b)")
 _TIME_WORDS = {"noon": 720, "midday": 720, "midnight": 0, "正午": 720, "午夜": 0}
 _PAST = re.compile(
     r"\b(?P<part>half|quarter|(?:[a-z]+|\d{1,2})(?:\s+minutes?)?)\s+(?P<side>past|to|after|before)\s+(?P<hour>[a-z]+|\d{1,2})\b"
@@ -78,7 +79,7 @@ def dates(text: str) -> frozenset[str]:
 
 def times(text: str) -> frozenset[str]:
     """Every time of day as HH:MM:SS on the 24-hour clock, with a trailing ? where am or pm was left open."""
-    lowered = _HOURS.sub(":", text.lower())
+    lowered = _dotted(_HOURS.sub(":", text.lower()))
     found: set[str] = set()
     for match in _CLOCK.finditer(lowered):
         half, minute = match["half"], match["minute"]
@@ -104,6 +105,21 @@ def times(text: str) -> frozenset[str]:
     return frozenset(found)
 
 
+_STRAY = re.compile(r"\d\s?[:/]\s?\d|[+*^=<>~]|\d\s?-|-\s?\d")
+_SHIFTED = re.compile(r"\b(?:after|before|until|since|from)\b")
+
+
+def lone(kind: str, text: str) -> bool:
+    """Whether nothing but prose stands around the moments of a text: no sign before them, no arithmetic, no other
+    clock or date, no "the day after"."""
+    lowered = _dotted(_HOURS.sub(":", text.lower()))
+    if kind not in ("date", "time"):
+        return not _SHIFTED.search(lowered)
+    for pattern in _DATES if kind == "date" else (_CLOCK,):
+        lowered = pattern.sub(lambda match: match.group() if match.group().isdigit() else "#", lowered)
+    return not _STRAY.search(lowered) and not re.search(r"[-+~]#", lowered)
+
+
 def is_clock(text: str) -> bool:
     """Whether a text is one time of day and nothing else: -9:14 is none."""
     return _CLOCK.fullmatch(_HOURS.sub(":", text.lower().strip(" ."))) is not None
@@ -113,6 +129,11 @@ def is_date(text: str) -> bool:
     """Whether a text is one date and nothing else: (2020-03-05)+1 is none."""
     bare = text.lower().strip(" .")
     return any(pattern.fullmatch(bare) for pattern in _DATES)
+
+
+def _dotted(text: str) -> str:
+    """7.45 pm as 7:45 pm."""
+    return _DOTTED.sub(r"\1:\2", text) if "." in text else text
 
 
 def _small(word: str) -> int | None:
@@ -157,6 +178,14 @@ def same_time(left: str, right: str) -> bool:
         return False
     hours = [int(value[:2]) % 12 for value in (left, right)]
     return hours[0] == hours[1] and left[2:].rstrip("?") == right[2:].rstrip("?")
+
+
+def same_duration(clock: str, seconds: int) -> bool:
+    """1:30 as a duration: an hour and a half, or a minute and a half. Only for a clock without am or pm."""
+    hours, minutes, rest = (int(part) for part in clock.rstrip("?").split(":"))
+    if not clock.endswith("?") and hours:
+        return False
+    return seconds == hours * 3600 + minutes * 60 + rest or (rest == 0 and seconds == hours * 60 + minutes)
 
 
 def same_date(left: str, right: str) -> bool:

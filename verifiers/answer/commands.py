@@ -281,6 +281,9 @@ def accented(parser: Parser, value: str) -> Node:
 def _apply(name: str, inner: Node, base: Node | None) -> Node:
     if name == "log" and base is not None:
         return Node("log", (inner, base))
+    if name == "cis":
+        parts = (Node("func", (inner,), "cos"), Node("mul", (tree.constant("i"), Node("func", (inner,), "sin"))))
+        return Node("add", parts)
     if name == "lg":
         return Node("log", (inner, tree.number(10)))
     if name == "sqrt":

@@ -23,8 +23,9 @@ from verifiers.answer.kinds import (
     Word,
 )
 from verifiers.answer.regions import region_of
+from verifiers.answer.same_matrix import same_components, same_entries
 from verifiers.answer.same_scalar import same_scalar
-from verifiers.answer.same_words import same_based, same_text, same_word
+from verifiers.answer.same_words import same_based, same_duration, same_text, same_word
 from verifiers.answer.tree import Node, TooComplex, Unreadable
 
 MAX_PAIRS = 400
@@ -77,8 +78,8 @@ def _directed(left: Answer, right: Answer) -> Outcome | None:
             return _same_pieces(left, region_of(right))
         case Ordered(), _:
             return _ordered(left, right)
-        case Matrix(), (Matrix() | Ordered()):
-            return _matrix(left, right)
+        case Matrix(), (Matrix() | Ordered() | Bag() | Scalar()):
+            return _all(same_entries(left, right))
         case Ratio(), (Ratio() | Scalar()):
             return _ratio(left, right)
         case Dotted(), Dotted():
@@ -88,6 +89,10 @@ def _directed(left: Answer, right: Answer) -> Outcome | None:
 
 
 def _of_words(left: Answer, right: Answer) -> Outcome | None:
+    if isinstance(left, Word) and isinstance(right, Scalar):
+        return _outcome(same_duration(left, right))
+    if isinstance(left, Based) and isinstance(right, Scalar):
+        return _outcome(left.base == 10 and str(_plain_number(right)) == left.digits)
     if isinstance(left, Word) and isinstance(right, Word):
         return _outcome(same_word(left, right))
     if isinstance(left, Text) and isinstance(right, Text):
@@ -169,6 +174,8 @@ def _bag(left: Bag, right: Answer) -> Outcome | None:
             return _in_order(left, right.items) if _system(left) else _in_order(right, left.items)
         return same_set(left.items, right.items)
     if isinstance(right, Ordered):
+        if len(left.items) == 1 and isinstance(left.items[0], Ordered):
+            return same(left.items[0], right)
         if _system(left):
             return _in_order(left, right.items)
         if right.left == "[" and right.right == "]":
@@ -281,7 +288,8 @@ def _ordered(left: Ordered, right: Answer) -> Outcome | None:
     if isinstance(right, Scalar) and len(left.items) == 1:
         return same(left.items[0], right)
     if isinstance(right, Scalar) and len(left.items) in (2, 3) and "j" in tree.symbols(right.node):
-        return _by_components(left, right)
+        nodes = [item.node for item in left.items if isinstance(item, Scalar)]
+        return same_components(nodes, right.node) if len(nodes) == len(left.items) else Outcome.DIFFERENT
     if not isinstance(right, Ordered):
         return None
     if len(left.items) != len(right.items):
@@ -293,37 +301,8 @@ def _ordered(left: Ordered, right: Answer) -> Outcome | None:
     return _all([same(first, second) for first, second in zip(left.items, right.items, strict=True)])
 
 
-def _by_components(left: Ordered, right: Scalar) -> Outcome:
-    """(1, -2, 3) against i - 2j + 3k."""
-    basis = (tree.constant("i"), tree.symbol("j"), tree.symbol("k"))
-    pairs = zip(left.items, basis, strict=False)
-    terms = [Node("mul", (item.node, unit)) for item, unit in pairs if isinstance(item, Scalar)]
-    return equal(Node("add", tuple(terms)), right.node) if len(terms) == len(left.items) else Outcome.DIFFERENT
-
-
 def _infinite_ends(answer: Ordered) -> bool:
     return any(isinstance(item, Scalar) and regions.infinite_sign(item.node) for item in answer.items)
-
-
-def _matrix(left: Matrix, right: Matrix | Ordered) -> Outcome:
-    rows = right.rows if isinstance(right, Matrix) else _rows(right, left)
-    if rows is None or [len(row) for row in rows] != [len(row) for row in left.rows]:
-        return Outcome.DIFFERENT
-    pairs = [pair for first, second in zip(left.rows, rows, strict=True) for pair in zip(first, second, strict=True)]
-    return _all([equal(first, second) for first, second in pairs])
-
-
-def _rows(answer: Ordered, matrix: Matrix) -> tuple[tuple[Node, ...], ...] | None:
-    """[[1, 2], [3, 4]] as rows; (1, 2) as a vector of the shape of the matrix."""
-    scalars = [item.node for item in answer.items if isinstance(item, Scalar)]
-    if len(scalars) == len(answer.items):
-        return tuple((node,) for node in scalars) if len(matrix.rows[0]) == 1 else (tuple(scalars),)
-    rows: list[tuple[Node, ...]] = []
-    for item in answer.items:
-        if not isinstance(item, Ordered) or not all(isinstance(entry, Scalar) for entry in item.items):
-            return None
-        rows.append(tuple(entry.node for entry in item.items if isinstance(entry, Scalar)))
-    return tuple(rows)
 
 
 def _ratio(left: Ratio, right: Ratio | Scalar) -> Outcome:

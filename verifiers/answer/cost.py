@@ -2,10 +2,35 @@
 
 from __future__ import annotations
 
-from verifiers.answer.tree import Node
+import math
+from fractions import Fraction
+
+from verifiers.answer.tree import Node, symbols
 
 MAX_COST = 4_000
+MAX_DIGITS = 6_000
+"""Powers and factorials with more digits are towers."""
 _WEIGHTS = {"fact": 20, "fact2": 20, "binom": 60, "func": 3, "log": 3, "pow": 3, "root": 3}
+
+
+def towering(node: Node) -> bool:
+    """Whether a part of the tree is a power or factorial of numbers that is too large to be written out."""
+    if node.op in ("pow", "fact", "fact2") and not symbols(node) and _size(node) > MAX_DIGITS:
+        return True
+    return any(map(towering, node.args))
+
+
+def _size(node: Node) -> float:
+    """The decimal logarithm of a tree of numbers, at most: of the larger of numerator and denominator."""
+    if node.op == "num":
+        value = Fraction(str(node.value))
+        return math.log10(max(abs(value.numerator), value.denominator, 2))
+    below = [_size(child) for child in node.args]
+    if node.op == "pow":
+        return below[0] * 10.0 ** min(below[1], 200)
+    if node.op in ("fact", "fact2"):
+        return below[0] * 10.0 ** min(below[0], 200)
+    return sum(below) if node.op in ("mul", "div") else max(below, default=1.0) + 1
 
 
 def cost(node: Node) -> int:

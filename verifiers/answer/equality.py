@@ -37,6 +37,7 @@ _LOW, _HIGH = 200, 420
 _POINTS = 6
 _INTEGER_NAMES = frozenset("nmkNKM")
 _SUMS = frozenset(("add",))
+_BRANCHED = frozenset(("root", "log", "func", "pow"))
 _PIECEWISE = frozenset(("abs", "floor", "ceil", "root"))
 _RATIONAL_OPS = frozenset(("num", "sym", "add", "mul", "neg", "div", "pow", "group", "percent"))
 
@@ -172,9 +173,15 @@ def _same_number(left: Node, right: Node) -> Outcome:
 
 def _hides_terms(left: Node, right: Node) -> bool:
     """10^10^10 + 1: a sum so large that no working precision sees its last term."""
-    if not (tree.holds(left, _SUMS) or tree.holds(right, _SUMS)):
+    return any(map(_loses_a_term, (left, right)))
+
+
+def _loses_a_term(node: Node) -> bool:
+    if not tree.holds(node, _SUMS):
         return False
-    return _size(numeric.evaluate(left, {}, _LOW)) > _HIGH
+    if node.op == "add" and max(_size(numeric.evaluate(child, {}, _LOW)) for child in node.args) > _HIGH:
+        return True
+    return any(map(_loses_a_term, node.args))
 
 
 def same_value(left: Node, right: Node, at: dict[str, Value]) -> bool:
@@ -226,7 +233,13 @@ def _piecewise(node: Node) -> bool:
 
 def _leaves_the_reals(left: Node, right: Node, point: dict[str, Value]) -> bool:
     """A mismatch on another branch of a root or logarithm of a negative value says nothing about real variables."""
-    return not all(_nearly_real(numeric.evaluate(node, point, _LOW)) for node in (left, right))
+    return not all(_stays_real(node, point) for node in (left, right))
+
+
+def _stays_real(node: Node, point: dict[str, Value]) -> bool:
+    if node.op in _BRANCHED and not _nearly_real(numeric.evaluate(node, point, _LOW)):
+        return False
+    return all(_stays_real(child, point) for child in node.args) and _nearly_real(numeric.evaluate(node, point, _LOW))
 
 
 def _nearly_real(value: Value) -> bool:

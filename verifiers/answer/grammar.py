@@ -13,7 +13,7 @@ MULTIPLICATIVE = {"*": "mul", r"\cdot": "mul", r"\times": "mul", "/": "div", r"\
 FUNCTIONS = listed(
     "sin cos tan cot sec csc sinh cosh tanh coth sech csch ln lg exp det gcd lcm max min arg Re Im deg dim "
     "ker sgn sign arcsin arccos arctan arccot arcsec arccsc asin acos atan acot arcsinh arccosh arctanh asinh "
-    "acosh atanh erf tr rank log abs floor ceil ceiling sqrt cbrt mod Gamma"
+    "acosh atanh erf cis tr rank log abs floor ceil ceiling sqrt cbrt mod Gamma"
 )
 ALIASES = {
     "asin": "arcsin", "acos": "arccos", "atan": "arctan", "acot": "arccot", "tg": "tan", "ctg": "cot",

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from verifiers.answer import scalars
-from verifiers.answer.kinds import Matrix
-from verifiers.answer.slices import is_mark, split
+from verifiers.answer.kinds import Answer, Matrix
+from verifiers.answer.slices import enclosed, is_mark, split
 from verifiers.answer.tokens import Token, closing_places
 from verifiers.answer.tree import Node, TooComplex, Unreadable
 
@@ -35,6 +35,47 @@ def arithmetic(tokens: list[Token]) -> Matrix | None:
             for first, second in zip(total, rows, strict=True)
         )
     return Matrix(total)
+
+
+_OPERATORS = frozenset(("+", "-", "*", "/", "^", r"\cdot", r"\times"))
+_TRANSPOSED = (["^", "T"], ["^", "{", "T", "}"], ["^", r"\top"], ["^", "{", r"\top", "}"])
+
+
+def untransposed(tokens: list[Token]) -> list[Token] | None:
+    """What stands before the mark of a transpose: a matrix, or a list in brackets; None for anything else."""
+    for mark in _TRANSPOSED:
+        head = tokens[: -len(mark)]
+        if [token.value for token in tokens[-len(mark) :]] == mark and enclosed(head):
+            listed = any(token.value in (",", ";") for token in head) or head[0].value.startswith(r"\begin{")
+            return head if listed else None
+    return None
+
+
+def transposed(answer: Answer) -> Answer:
+    """Columns from rows; a list is a vector whichever way it lies."""
+    return Matrix(tuple(zip(*answer.rows, strict=True))) if isinstance(answer, Matrix) else answer
+
+
+def spaced_rows(rows: list[list[Token]]) -> list[list[list[Token]]] | None:
+    """The cells of [2 0; 1 -3], rows between semicolons and cells between spaces; None for other notations."""
+    found: list[list[list[Token]]] = []
+    for row in rows:
+        cells: list[list[Token]] = []
+        for place, token in enumerate(row):
+            binary = token.value in _OPERATORS and (
+                token.value != "-" or (place + 1 < len(row) and row[place + 1].spaced)
+            )
+            if place == 0 or (token.spaced and not binary and row[place - 1].value not in _OPERATORS):
+                cells.append([])
+            cells[-1].append(token)
+        if (
+            any(token.value == "," for token in row)
+            or len(cells) < 2
+            or len(cells) != len(found[0] if found else cells)
+        ):
+            return None
+        found.append(cells)
+    return found if len(found) > 1 and len(found) * len(found[0]) <= MAX_ENTRIES else None
 
 
 def _sum(left: Node, right: Node, *, minus: bool) -> Node:

@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from verifiers.answer.parser import Parser
 
 
+_UPRIGHT = frozenset((r"\max", r"\min", r"\sup", r"\inf", r"\lim"))
+
+
 def plain_name(value: str) -> Node:
     return tree.constant(value) if value in ("e", "i") else tree.symbol(value)
 
@@ -46,7 +49,8 @@ def combination(parser: Parser, lower: str) -> Node:
 def raw_script(parser: Parser) -> str:
     if parser.peek().kind == "open":
         end = parser.closing[parser.at]
-        text = "".join(token.value for token in parser.tokens[parser.at + 1 : end])
+        inner = parser.tokens[parser.at + 1 : end]
+        text = "".join(token.value.lstrip("\\") if token.value in _UPRIGHT else token.value for token in inner)
         parser.at = end + 1
         return text
     return parser.take().value

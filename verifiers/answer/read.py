@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from verifiers.answer import calendar, regions, tree, units, wordlists
-from verifiers.answer.kinds import Answer, Bag, Based, Region, Scalar, Text, Word
+from verifiers.answer.kinds import Answer, Bag, Based, Ordered, Region, Scalar, Text, Word
 from verifiers.answer.lists import listed
+from verifiers.answer.notations import arrangements, rewritten
 from verifiers.answer.scalars import TIGHT_UNITS
+from verifiers.answer.spoken import in_signs, with_digits
 from verifiers.answer.structure import structure
 from verifiers.answer.tokens import Token, tokenise, without_doubled_braces
 from verifiers.answer.tree import TooComplex, Unreadable
@@ -36,90 +38,15 @@ def textual(text: str) -> str:
     return fold_spaces(bare)
 
 
-_FRENCH = re.compile(r"([\[\]])([^\[\]()]{1,200}[,;][^\[\]()]{1,200})([\[\]])")
-_ORDINAL = re.compile(
-    r"(?<=\d)\s?\^\s?\{?(?:\\(?:text|mathrm|textrm|textsuperscript)\s?\{)?(st|nd|rd|th)(?![A-Za-z])\}{0,2}"
-)
 _ISO_DATE = re.compile(r"\d{4}\s?[-/]\s?\d{1,2}\s?[-/]\s?\d{1,2}|\d{1,2}/\d{1,2}/\d{4}")
-
-
-def _turned(match: re.Match[str]) -> str:
-    """]0, 1[ is (0, 1), [0, 1[ is [0, 1)."""
-    left, inner, right = match.groups()
-    return (
-        match.group()
-        if (left, right) == ("[", "]")
-        else f"{'[' if left == '[' else '('}{inner}{']' if right == ']' else ')'}"
-    )
-
-
-_TWICE = re.compile(r"\\\\([A-Za-z]{2,})")
-_CHOOSE = re.compile(r"(?:\{\s?\}\s?)?[_^]\s?\{?(\w{1,6})\}?\s?(?:\\mathrm\{)?([CPA])\}?\s?_\s?\{?(\w{1,6})\}?")
-_CHOOSE_CALL = re.compile(r"(?<![A-Za-z\\_])(?:C|nCr)\((\w{1,6}),\s?(\w{1,6})\)")
-_ARRANGED = re.compile(r"(?<![A-Za-z\\_])(?:[AP]_\{?(\d{1,4})\}?\^\{?(\d{1,4})\}?|(\d{1,4})P(\d{1,4}))(?![\w])")
-
-
-def _chosen(match: re.Match[str]) -> str:
-    """_7C_3 is 7 choose 3, _7P_3 the number of arrangements."""
-    n, kind, k = match.groups()
-    return rf"\binom{{{n}}}{{{k}}}" if kind == "C" else rf"\frac{{({n})!}}{{({n}-{k})!}}"
-
-
-def _arranged(match: re.Match[str]) -> str:
-    n, k = (int(group) for group in match.groups() if group)
-    return rf"\frac{{{n}!}}{{{n - k}!}}" if n >= k else match.group()
-
-
-_UNIT_FRACTION = re.compile(
-    r"\\frac\{\s?(\\(?:text|mathrm)\{[^{}]{1,20}\})\s?\}\{\s?(\\(?:text|mathrm)\{[^{}]{1,20}\}(?:\^\{?\d\}?)?)\s?\}"
-)
-
-
-def _han_percent(match: re.Match[str]) -> str:
-    return rf"{wordlists.han(match.group(1))}\%"
-
-
-_Plainer = str | Callable[[re.Match[str]], str]
-_PHRASES: tuple[tuple[re.Pattern[str], _Plainer], ...] = (
-    (re.compile(r"\bper cent\b"), "percent"),
-    (re.compile(r"百分之\s?(\d+(?:\.\d+)?)"), r"\1\\%"),
-    (re.compile(r"(\d+(?:\.\d+)?)\s?‰"), r"\\frac{\1}{10}\\%"),
-    (re.compile(r"\bplus or minus\b", re.I), r"\\pm "),
-    (re.compile(r"百分之\s?([零一二三四五六七八九十百]{1,6})"), _han_percent),
-    (re.compile(r"\bin base (?=\w)"), "base "),
-    (re.compile(r"\(\s?(?:in )?base (\w+)\s?\)"), r" base \1"),
-    (re.compile(r"\b(sq|cu)\. ?(?=[a-z])"), r"\1 "),
-    (re.compile(r"\^\s?(?:\{\s?\\prime\s?\}|\\prime(?![A-Za-z]))"), "'"),
-    (re.compile(r"\\(?:hat|widehat|vec)\s?\{?\s?\\?([ijk])(?:math)?\s?\}?(?![A-Za-z])"), r" \1 "),
-    (re.compile(r",\\! (?=\d{3})"), r",\\!"),
-)
-_PHRASE_MARKS = re.compile(r"per cent|百分之|‰|or minus|base|\b(?:sq|cu)\.|prime|\\(?:hat|widehat|vec)|,\\! ")
-
-
-def _notations(text: str) -> str:
-    if _PHRASE_MARKS.search(text):
-        for pattern, plainer in _PHRASES:
-            text = pattern.sub(plainer, text)
-    if "frac" in text:
-        text = _UNIT_FRACTION.sub(r"\1/\2", text)
-    if "[" in text:
-        text = _FRENCH.sub(_turned, text)
-    if "^" in text or "_" in text:
-        text = _ARRANGED.sub(_arranged, _CHOOSE.sub(_chosen, _ORDINAL.sub(r"\1", text)))
-    if "C(" in text or "P" in text or "nCr" in text:
-        text = _ARRANGED.sub(_arranged, _CHOOSE_CALL.sub(r"\\binom{\1}{\2}", text))
-    return text
 
 
 def prepared(text: str) -> str:
     """The plain form that is tokenised."""
     text = without_doubled_braces(unfence(plain(text)))
-    if "\\\\" in text and "begin{" not in text:
-        # a command that was escaped twice
-        text = _TWICE.sub(r"\\\1", text)
     if len(text) > tree.MAX_CHARS:
         raise TooComplex("too many characters")
-    text = _notations(text)
+    text = rewritten(text)
     if text.startswith("$") and text.count("$") == 1:
         text = "\\" + text
     return text
@@ -147,6 +74,7 @@ def readings(text: str) -> tuple[Answer, ...]:
     for answer in _structured(text):
         if answer not in found:
             found.append(answer)
+    found.extend(answer for answer in _more(text, wordy) if answer not in found)
     if not wordy and (":" in text or _HOURS.fullmatch(text)):
         bare = textual(text)
         found.extend(Word("time", value) for value in calendar.times(bare) if calendar.is_clock(bare))
@@ -157,6 +85,47 @@ def readings(text: str) -> tuple[Answer, ...]:
         if words and len(words) <= MAX_WORDS:
             found.append(Text(words))
     return tuple(found)
+
+
+_TIGHT_FRACTION = re.compile(
+    r"(.*\d\}?\s?)\\frac\{\s?(k?m|cm|k?g|J|N|L)\s?\}\{\s?(s|h|kg|cm|m|L|K)\s?(\^\{?\d\}?)?\s?\}", re.S
+)
+_INDEXED = re.compile(r"([A-Za-z])(\d{1,2})")
+_PRIMED = re.compile(r"(-?\d+(?:\.\d+)?(?:\s\d+/\d+)?)\s?'(?!')(?:\s?(\d+(?:\.\d+)?)\s?(?:''|\"))?")
+_DOUBLE_PRIMED = re.compile(r"(-?\d+(?:\.\d+)?(?:\s\d+/\d+)?)\s?(?:''|\")")
+_HOURS_MINUTES = re.compile(r"(\d{1,3})\s?h\s?(\d{1,2})\s?m(?:in)?")
+_ARRANGED = re.compile(r"P\((\d{1,4}),\s?(\d{1,4})\)")
+
+
+def _primes(text: str) -> Iterator[str]:
+    """5'6'' as feet and inches and as minutes and seconds of arc."""
+    single, double = _PRIMED.fullmatch(text), _DOUBLE_PRIMED.fullmatch(text)
+    if single is not None:
+        for first, second in (("feet", "inches"), ("arcminutes", "arcseconds")):
+            yield f"{single.group(1)} {first}" + (f" {single.group(2)} {second}" if single.group(2) else "")
+    if double is not None:
+        yield f"{double.group(1)} inches"
+        yield f"{double.group(1)} arcseconds"
+
+
+def _more(text: str, wordy: bool) -> Iterator[Answer]:
+    """Rarer ways to read a text: mathematics said in words, 9.8\\frac{m}{s^2}, x1, P(7,3) as arrangements."""
+    rewritten_text = in_signs(text) if wordy else None
+    indexed = _INDEXED.fullmatch(text)
+    arranged = _ARRANGED.fullmatch(text)
+    tight = _TIGHT_FRACTION.fullmatch(text) if "frac" in text else None
+    if indexed:
+        yield Scalar(tree.symbol("_".join(indexed.groups())))
+    elif arranged and int(arranged.group(1)) >= int(arranged.group(2)):
+        rewritten_text = arrangements(*map(int, arranged.groups()))
+    elif tight:
+        rewritten_text = "{}\\text{{ {}/{}{} }}".format(*(group or "" for group in tight.groups()))
+    elif _HOURS_MINUTES.fullmatch(text):
+        rewritten_text = _HOURS_MINUTES.sub(r"\1 hours \2 minutes", text)
+    texts = [rewritten_text] if rewritten_text else list(_primes(text)) if text[-1] in "'\"" else []
+    for answer in (answer for one in texts for answer in _structured(one)):
+        if not (isinstance(answer, Scalar) and answer.unit is not None and answer.unit.counted):
+            yield answer
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -178,7 +147,10 @@ def listed_words(text: str) -> Bag | None:
 
 _LIST_MARKS = re.compile(r"\s*(?:[,;]|\band\b|&)\s*")
 _PHRASE = re.compile(r"[^\W\d_]+(?: [^\W\d_]+){0,3}")
-_ALL_TEXT = re.compile(r"(?:\\(?:text|textbf|textit|mathrm|mathbf|mbox|textrm)\s?\{)?[^\W\d_]+(?: [^\W\d_]+)*\s?\}?")
+_ALL_TEXT = re.compile(
+    r"(?:\\(?:text|textbf|textit|mathrm|mathbf|mbox|textrm)\s?\{)?(?:[^\W\d_]+|\d{1,3}(?:st|nd|rd|th) [^\W\d_]+)"
+    r"(?: [^\W\d_]+)*\s?\}?"
+)
 _SIGNS = re.compile(r"[-+*/^_=<>|\\&%!]")
 
 
@@ -258,9 +230,12 @@ def _closed(text: str) -> list[Answer]:
         head = words[:-1]
         while head and head[-1] in ("of", "a", "an", "the"):
             head = head[:-1]
+        unit = None if " of the " in f" {' '.join(words)} " and unit is not None and unit.counted else unit
         number = wordlists.cardinal(head) if unit is not None else None
     if number is not None:
         found.append(Scalar(tree.number(number.numerator if number.denominator == 1 else number), unit))
+    if words in (("origin",), ("the", "origin")):
+        found.extend(Ordered((Scalar(tree.number(0)),) * size, "(", ")") for size in (2, 3))
     region = _reals(bare)
     if region is not None:
         found.append(region)
@@ -269,7 +244,7 @@ def _closed(text: str) -> list[Answer]:
 
 
 _EXCEPT = re.compile(
-    r"(?:the set of )?(?:all )?reals?(?: numbers?)?(?: x)?,? (?:except|excluding|other than)(?: for)? (.+)", re.I
+    r"(?:the set of )?(?:all )?(?:reals?(?: numbers?)?(?: x)?|x),? (?:except|excluding|other than)(?: for)? (.+)", re.I
 )
 _SIGNED = re.compile(
     r"(?:the set of )?(?:all |the )?(non-?negative|non-?positive|non-?zero|positive|negative) reals?(?: numbers?)?",
@@ -297,6 +272,7 @@ def _moments(bare: str, words: tuple[str, ...]) -> list[Answer]:
     if not _DATE_MARKS.search(bare) or len(words) > 12:
         return []
     content = [word for word in words if word not in _FILLERS]
+    bare = with_digits(bare) if "clock" in bare else bare
     found: list[Answer] = []
     finders: tuple[tuple[str, Callable[[str], frozenset[str]]], ...] = (
         ("date", calendar.dates),
@@ -305,7 +281,7 @@ def _moments(bare: str, words: tuple[str, ...]) -> list[Answer]:
         ("month", calendar.months),
     )
     for kind, finder in finders:
-        values = finder(bare)
+        values = finder(bare) if calendar.lone(kind, bare) else ()
         if len(values) == 1 and (kind in ("date", "time") or len(content) == 1):
             found.extend(Word(kind, value) for value in values)
     return found

@@ -8,10 +8,12 @@ from verifiers.answer import exact_value, regions, tree
 from verifiers.answer.binders import rename
 from verifiers.answer.equality import EQUAL, Outcome, equal
 from verifiers.answer.kinds import Scalar
+from verifiers.answer.substitute import replace
 from verifiers.answer.tree import Node, TooComplex, Unreadable
 from verifiers.answer.units import DEGREE, PERCENT, RADIAN, Unit
 
 _ENOUGH_DIGITS = 15
+_IMAGINARY = tree.constant("i")
 _POUNDS = ({"£", "pound"}, {"£", "pounds"})
 """Pounds are money or weight; the sign is money."""
 
@@ -80,8 +82,22 @@ def _values(left: Scalar, right: Scalar) -> Outcome:
     if outcome is Outcome.DIFFERENT and max(left.digits, right.digits) >= _ENOUGH_DIGITS:
         return Outcome.NUMERIC if _agree_to(left.node, right.node, _needed(left, right)) else outcome
     if outcome is Outcome.DIFFERENT:
+        outcome = _engineers(left.node, right.node)
+    if outcome is Outcome.DIFFERENT:
         return _constant_of_integration(left.node, right.node)
     return outcome
+
+
+def _engineers(left: Node, right: Node) -> Outcome:
+    """3 + 4j is 3 + 4i where the other side has an i and no j."""
+    for one, other in ((left, right), (right, left)):
+        if tree.symbols(one) == {"j"} and "j" not in tree.symbols(other) and _IMAGINARY in _constants(other):
+            return equal(replace(one, "j", _IMAGINARY), other)
+    return Outcome.DIFFERENT
+
+
+def _constants(node: Node) -> set[Node]:
+    return {node} if node.op == "const" else {found for child in node.args for found in _constants(child)}
 
 
 def _needed(left: Scalar, right: Scalar) -> int:

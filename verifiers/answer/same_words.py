@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from verifiers.answer import wordlists
+from verifiers.answer import calendar, exact_value, wordlists
 from verifiers.answer.calendar import same_date, same_time
-from verifiers.answer.kinds import Based, Word
+from verifiers.answer.kinds import Based, Scalar, Word
 from verifiers.answer.lists import listed
+
+_SECONDS = (("second", 1),)
 
 
 def same_based(left: Based, right: Based) -> bool:
     """The same digits in the same base; a base that one side leaves out is not compared."""
     return left.digits == right.digits and (left.base == right.base or 0 in (left.base, right.base))
+
+
+def same_duration(clock: Word, scalar: Scalar) -> bool:
+    """1:30 against an hour and a half."""
+    value, unit = exact_value.rational(scalar.node), scalar.unit
+    if clock.kind != "time" or value is None or unit is None or unit.dimensions != _SECONDS:
+        return False
+    seconds = exact_value.tidy(value * unit.factor)
+    return isinstance(seconds, int) and calendar.same_duration(clock.value, seconds)
 
 
 def same_word(left: Word, right: Word) -> bool:
@@ -41,10 +52,18 @@ def _parts(words: tuple[str, ...]) -> frozenset[str]:
     return frozenset(" ".join(words).split(" and "))
 
 
+_FORMS = {"convergent": "converges", "divergent": "diverges"}
+_VERBS = frozenset(("converges", "diverges", "exists", "increases", "decreases"))
+
+
+def _form(word: str) -> str:
+    return _FORMS.get(word, word)
+
+
 def content_words(words: Sequence[str]) -> tuple[str, ...]:
     """Without articles; ordinals and Roman numerals as one form."""
     kept: list[str] = []
-    for word in words:
+    for word in map(_form, words):
         if word in wordlists.ARTICLES:
             continue
         if word.isdigit() and len(words) > 1:
@@ -80,6 +99,8 @@ def same_text(left: Sequence[str], right: Sequence[str]) -> bool:
     refused = wordlists.NEGATIONS | wordlists.HEDGES | {"and"}
     if len("".join(short)) < 3 or any(word in refused or word.endswith("n't") for word in before):
         return False
+    if len(short) == 1 and short[0] in _VERBS and len(before) < 4 and raw[0] in ("the", "it", "this"):
+        return True
     return _leads_in(raw[: len(raw) - len(_tail(raw, len(short)))])
 
 

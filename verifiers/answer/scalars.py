@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from verifiers.answer import tree, units
 from verifiers.answer.kinds import Answer, Based, Matrix, Ratio, Scalar
@@ -39,7 +40,7 @@ _CURRENCY = frozenset(
 )
 _BASE_WORDS = {
     "two": 2, "three": 3, "five": 5, "seven": 7, "eight": 8, "ten": 10, "twelve": 12, "sixteen": 16, "hex": 16,
-    "bin": 2, "oct": 8, "dec": 10,
+    "bin": 2, "oct": 8, "dec": 10, "binary": 2, "octal": 8, "decimal": 10, "hexadecimal": 16,
 }  # fmt: skip
 _MATRICES = re.compile(r"\\begin\{(?:[pbBvV]?matrix|smallmatrix|array|psmallmatrix|bsmallmatrix|tabular)\}")
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -85,7 +86,10 @@ def _compound(tokens: Tokens) -> Scalar | None:
     if len(starts) < 2 or starts[0] != 0 or len(tokens) > units.MAX_TOKENS:
         return None
     ends = [*starts[1:], len(tokens)]
-    found = [scalar(tokens[start:end]) for start, end in zip(starts, ends, strict=True)]
+    try:
+        found = [scalar(tokens[start:end]) for start, end in zip(starts, ends, strict=True)]
+    except Unreadable:
+        return None
     return joined(found)
 
 
@@ -95,6 +99,7 @@ def _apart(unit: Token, number: Token) -> bool:
 
 def joined(found: Sequence[Scalar]) -> Scalar | None:
     """Quantities of one kind in falling, different units as their sum; None for anything else."""
+    found = _one_system(found)
     first = found[0].unit
     if first is None or first.counted or first.offset or len({item.unit for item in found}) < len(found):
         return None
@@ -104,6 +109,21 @@ def joined(found: Sequence[Scalar]) -> Scalar | None:
             return None
         terms.append(Node("mul", (item.node, tree.number(item.unit.factor / first.factor))))
     return Scalar(Node("add", tuple(terms)), first)
+
+
+_ARCS = {"minute": units.ARCMINUTE, "minutes": units.ARCMINUTE, "second": units.ARCSECOND, "seconds": units.ARCSECOND}
+_PENCE = frozenset(("pence", "penny", "p"))
+
+
+def _one_system(found: Sequence[Scalar]) -> Sequence[Scalar]:
+    """The minutes after degrees are parts of an angle; the pounds before pence are money."""
+    names = [item.unit.name if item.unit is not None else "" for item in found]
+    if found[0].unit == DEGREE:
+        return [replace(item, unit=_ARCS.get(name, item.unit)) for item, name in zip(found, names, strict=True)]
+    if names[0] in ("pound", "pounds") and _PENCE.intersection(names):
+        money = {"pound": units.lookup("gbp"), "pounds": units.lookup("gbp"), "p": units.lookup("pence")}
+        return [replace(item, unit=money.get(name, item.unit)) for item, name in zip(found, names, strict=True)]
+    return found
 
 
 def _currency(tokens: Tokens) -> tuple[Unit | None, Tokens]:
@@ -283,9 +303,13 @@ def matrix(tokens: Tokens) -> Answer | None:
     if closing[place] != len(tokens) - 1:
         return None
     rows = _rows(tokens[place + 1 : -1])
+    head = list(tokens[:place])
     if tokens[place].value in (r"\begin{vmatrix}",):
         return Scalar(_determinant(rows))
-    head = list(tokens[:place])
+    if len(head) == 1 and head[0].value in (r"\det", "det"):
+        return Scalar(_determinant(rows))
+    if len(rows) == len(rows[0]) == 1 and tokens[place].value in (r"\begin{array}", r"\begin{tabular}"):
+        return Scalar(rows[0][0]) if not head else None
     while head and head[-1].value in (r"\cdot", "*", r"\times"):
         head.pop()
     if head:

@@ -99,14 +99,17 @@ class _Reader:
             return combined
         if len(tokens) == 1 and tokens[0].value in _ALL | _NOTHING:
             return Word("all" if tokens[0].value in _ALL else "nothing", "")
+        if len(tokens) == 1 and tokens[0].value == r"\nexists":
+            return Word("undefined", "")
         if len(tokens) == 1 and tokens[0].value.startswith(r"\mathbb{"):
             return Word("numbers", tokens[0].value[8:-1])
         if tokens[0].value in _ALL and len(tokens) > 2 and tokens[1].value in "_^":
             return regions.signed_line([token.value for token in tokens[2:]])
         if _named_point(tokens):
             return Named(tokens[0].value, self.bracketed(tokens[1:]))
-        if len(tokens) > 3 and tokens[-1].value == "T" and tokens[-2].value == "^" and tokens[-3].value == "]":
-            tokens = tokens[:-2]
+        head = matrices.untransposed(tokens)
+        if head is not None:
+            return matrices.transposed(self.inner(head))
         if enclosed(tokens):
             return self.bracketed(tokens)
         found = matrices.arithmetic(tokens) or scalars.matrix(tokens) or scalars.based(tokens)
@@ -151,6 +154,9 @@ class _Reader:
         if left in (r"\{", "{"):
             return self.braced(inside)
         parts, marks = split(inside, semicolon)
+        cells = matrices.spaced_rows(parts) if marks and left == "[" else None
+        if cells is not None:
+            return Matrix(tuple(tuple(scalars.scalar(cell).node for cell in row) for row in cells))
         if not marks:
             parts, marks = split(inside, lambda token: is_mark(token, ","))
         if not marks:
@@ -205,7 +211,12 @@ def _is_system(tokens: Tokens) -> bool:
 
 def _named_point(tokens: list[Token]) -> bool:
     """P(3, -4) names a point."""
-    named = tokens[0].kind == "letter" and tokens[0].value.isupper() and enclosed(tokens[1:])
+    named = (
+        tokens[0].kind in ("letter", "text")
+        and len(tokens[0].value) == 1
+        and (tokens[0].value.isupper() or not tokens[0].value.isascii())
+        and enclosed(tokens[1:])
+    )
     return named and tokens[1].value == "(" and any(is_mark(token, ",") for token in tokens)
 
 

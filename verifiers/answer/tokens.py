@@ -32,10 +32,10 @@ STYLED_COMMANDS = listed(
 DROPPED = listed(
     r"\displaystyle \textstyle \scriptstyle \limits \nolimits \large \Large \LARGE \huge \Huge \small \tiny "
     r"\normalsize \left \right \bigl \bigr \Bigl \Bigr \biggl \biggr \big \Big \bigg \Bigg \middle \hfill "
-    r"\blacksquare \qed \qedhere \noindent \centering \mathstrut \strut \relax \nonumber \notag \null"
+    r"\blacksquare \square \Box \qed \qedhere \noindent \centering \mathstrut \strut \relax \nonumber \notag \null"
 )
 SKIPPED_WITH_ARGUMENT = listed(r"\hspace \vspace \phantom \hphantom \vphantom \label \tag \mspace \kern")
-COLOURS = listed(r"\color \textcolor \colorbox \fcolorbox")
+COLOURS = listed(r"\color \textcolor \mathcolor \colorbox \fcolorbox")
 
 SYNONYMS = {
     r"\dfrac": r"\frac", r"\tfrac": r"\frac", r"\cfrac": r"\frac", r"\nicefrac": r"\frac", r"\sfrac": r"\frac",
@@ -73,9 +73,10 @@ _GROUPED = {
         r"\d{1,3}(?:(?:\{,\}|,\\!|\\,|\\ |~|\{\\,\}|\\:|\\;|'|_)\d{3})+(?!\d)|\d{1,3}(?:\.\d{3}){2,}(?![\d.])"
     ),
     "space": re.compile(r"\d{1,3}(?: \d{3})+(?!\d)"),
-    "comma": re.compile(r"\d{1,3}(?:,\d{3})+(?!\d)"),
+    "comma": re.compile(r"(?:\d{1,3}(?:,\d{3})+|\d{1,2}(?:,\d{2})+,\d{3})(?!\d)"),
 }
 _SPACED_COMMA = re.compile(r"\d,\s+[-+\\\d]|;")
+_ROW_GAP = re.compile(r"\s*\[\s*-?[\d.]+\s*(?:pt|em|ex|mm|cm|in)\s*\]")
 _NOT_DIGITS = re.compile(r"\D+")
 _OPEN, _CLOSE = {"(": ")", "[": "]", "{": "}", r"\{": r"\}"}, frozenset((")", "]", "}", r"\}"))
 _TEXT_OPS = {"<=": r"\le", "=<": r"\le", ">=": r"\ge", "=>": r"\Rightarrow", "!=": r"\ne", "<>": r"\ne",
@@ -174,6 +175,8 @@ class _Lexer:
         if value in (r"\begin", r"\end"):
             self.environment(value)
             return
+        if value == "\\\\" and (gap := _ROW_GAP.match(self.text, self.position)):
+            self.position = gap.end()
         if value in TEXT_COMMANDS:
             self.textual(value)
         elif value in STYLED_COMMANDS:
@@ -213,6 +216,7 @@ class _Lexer:
             inner = self.text[self.position + 1 : end - 1]
             self.position = end
             return inner.strip()
+        self.position += len(self.text[self.position :]) - len(self.text[self.position :].lstrip(" "))
         inner = self.text[self.position : self.position + 1]
         self.position += 1
         return inner

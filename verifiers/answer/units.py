@@ -30,6 +30,10 @@ class Unit:
 
 
 PERCENT, DEGREE, RADIAN = (Unit(name, dimensions=((name, Fraction(1)),)) for name in ("percent", "degree", "radian"))
+ARCMINUTE, ARCSECOND = (
+    Unit(name, factor=Fraction(1, parts), dimensions=DEGREE.dimensions)
+    for name, parts in (("arcminute", 60), ("arcsecond", 3600))
+)
 
 _MONEY = {
     "dollar": ("usd", 1), "dollars": ("usd", 1), "usd": ("usd", 1), "$": ("usd", 1), "buck": ("usd", 1),
@@ -44,7 +48,9 @@ _MONEY = {
 _SPECIAL = {
     "percent": PERCENT, "pct": PERCENT, "%": PERCENT, "percents": PERCENT, "per cent": PERCENT,
     "percentage": PERCENT, "degree": DEGREE, "degrees": DEGREE, "deg": DEGREE, "度": DEGREE, "radian": RADIAN,
-    "radians": RADIAN, "rad": RADIAN,
+    "radians": RADIAN, "rad": RADIAN, "ad": Unit("ad", counted=True), "ce": Unit("ad", counted=True),
+    "arcminute": ARCMINUTE, "arcminutes": ARCMINUTE, "arcmin": ARCMINUTE, "arcsecond": ARCSECOND,
+    "arcseconds": ARCSECOND, "arcsec": ARCSECOND,
 }  # fmt: skip
 _FOREIGN = {
     "厘米": "cm", "毫米": "mm", "米": "m", "千米": "km", "公里": "km", "分米": "dm", "克": "g", "千克": "kg",
@@ -55,6 +61,7 @@ _FOREIGN = {
     "cc": "cm^3", "ft": "foot", "in": "inch", "cu": "", "litres": "liter", "metres": "meter", "kgs": "kg",
     "kms": "km", "gm": "gram", "gms": "gram", "gal": "gallon", "gals": "gallon",
 }  # fmt: skip
+_UPPER = {name.upper(): name for name in ("cm", "mm", "km", "kg", "ml", "min", "sec", "hr")}
 _MULTIPLIERS = {
     "hundred": 10**2, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12,
     "万": 10**4, "亿": 10**8, "k": 0,
@@ -84,7 +91,7 @@ def lookup(word: str) -> Unit | None:
         return _SPECIAL[lowered]
     if word in _CONFUSABLE or not word.replace("_", "").isalpha() or len(word) > 30:
         return None
-    return _from_pint(_FOREIGN.get(lowered, word)) or (
+    return _from_pint(_UPPER.get(word) or _FOREIGN.get(lowered, word)) or (
         _from_pint(lowered) if lowered != word and len(word) > 2 else None
     )
 

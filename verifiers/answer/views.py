@@ -10,12 +10,17 @@ from verifiers.answer.lists import listed
 from verifiers.answer.read import prepared, textual
 
 _VERB = re.compile(
-    r"(?:(?<![A-Za-z\\])(?:is|are|was|were|be|equals?|gives?|get|gets|got|obtain(?:ed|s)?|yields?|becomes?|total(?:s|ing)?|"
+    r"(?:(?<![A-Za-z\\])(?:is|are|was|were|be|equals?|gives?|get|gets|got|obtain(?:ed|s)?|yields?|becomes?|total(?:s|ing)?|(?:diverges|tends|goes) to|approaches|"
     r"costs?|has|have|had|needs?|takes?|makes?|earns?|paid|pays?|spen[dt]s?|leaves?|concludes?)(?![A-Za-z])|[是为得])\s*[:：]?\s*"
 )
 _ASIDE = re.compile(
-    r",?\s+(?:because|since|which|so|as|where|when|in total|altogether|in all|per se|each)\b|, (?=[a-z])|[.!?]\s|:\s"
+    r",?\s+(?:because|since|which|so|as|where|when|after|in total|altogether|in all|per se|each)\b|, (?=[a-z])|[.!?]\s|:\s"
+    r"|\s\((?=(?:since|because|as|where|which|that is|i\.e|rounded|the|see|for)\b)"
 )
+_GOES_ON = re.compile(
+    r"\b(?:but|then|next|still)\b.{0,60}$|\b(?:need|have|want|try|trying|left|going|asked|remains) to\b"
+)
+"""A sentence on the way to an answer."""
 _FORMULA = re.compile(r"\$\$?([^$\n]{1,600})\$\$?|\\\((.{1,600}?)\\\)|\\\[(.{1,600}?)\\\]", re.S)
 _NUMBER = re.compile(r"(?<![\w.\\^_{,])-?\$?\d[\d,]*(?:\.\d+)?(?:/\d+)?%?(?![\w^}])")
 _LEADING = re.compile(
@@ -73,8 +78,9 @@ def views(text: str, *, sentence: bool) -> Iterator[str]:
     if end is not None and last[end:].strip():
         tail = _LEADING.sub("", last[end:].strip())
         yield tail
-        yield _ASIDE.split(tail, maxsplit=1)[0]
-    elif sentence:
+        if not sentence or not _GOES_ON.search(last):
+            yield _ASIDE.split(tail, maxsplit=1)[0]
+    elif sentence and not _GOES_ON.search(last):
         yield _ASIDE.split(_LEADING.sub("", last), maxsplit=1)[0]
     named = _NAMED.match(text)
     if named and not any(word in _COMPARED for word in named.group().lower().split()):
@@ -82,7 +88,7 @@ def views(text: str, *, sentence: bool) -> Iterator[str]:
     note = _NOTE.fullmatch(text.strip())
     if note:
         yield note.group(1)
-    if not sentence or any(word in wordlists.NEGATIONS for word in wordlists.words_of(last)):
+    if not sentence or _GOES_ON.search(last) or any(word in wordlists.NEGATIONS for word in wordlists.words_of(last)):
         return
     formulas = [next(filter(None, match.groups())) for match in _FORMULA.finditer(last)]
     if formulas:
@@ -128,6 +134,7 @@ FINDERS: dict[str, Callable[[str], frozenset[str]]] = {
     "undefined": _phrases(_NOT_DEFINED),
 }
 _FORMULAS = re.compile(r"\\(?!text|math(?:rm|bf)|mbox|[,;! ()\[\]])|[&^_]")
+_MOMENTS = ("date", "time", "weekday", "month")
 MAX_SENTENCE = 300
 
 
@@ -138,4 +145,6 @@ def mentions(kind: str, text: str) -> frozenset[str]:
     bare = textual(prepared(text))
     if kind != "truth" and wordlists.HEDGES.intersection(wordlists.words_of(bare)):
         return frozenset()  # "no solution or 40" is no claim
-    return FINDERS[kind](bare) if kind in FINDERS and len(bare) <= MAX_SENTENCE else frozenset()
+    if kind not in FINDERS or len(bare) > MAX_SENTENCE or (kind in _MOMENTS and not calendar.lone(kind, bare)):
+        return frozenset()
+    return FINDERS[kind](bare)

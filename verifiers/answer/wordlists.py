@@ -8,8 +8,8 @@ from functools import lru_cache
 
 from verifiers.answer.lists import listed
 
-TRUE = listed("yes true correct right 正确 对 是 真 是的 对的 成立 holds valid affirmative y")
-FALSE = listed("no false incorrect wrong 不正确 错误 错 否 假 不是 不对 不成立 invalid negative n")
+TRUE = listed("yes yeah yep true correct right 正确 对 是 真 是的 对的 成立 holds valid affirmative y")
+FALSE = listed("no nope false incorrect wrong 不正确 错误 错 否 假 不是 不对 不成立 invalid negative n")
 NEGATIONS = listed("not never n't cannot isn't doesn't don't no without neither nor non 不 没有 非 except unless")
 HEDGES = listed("or either maybe perhaps possibly 或 或者 may might could unless depends unknown")
 
@@ -73,6 +73,7 @@ _ORDINALS = {
 _PARTS = {"half": 2, "halves": 2, "quarter": 4, "quarters": 4} | {
     word + plural: value for word, value in _ORDINALS.items() if value > 2 for plural in ("", "s")
 }
+NUMBER_WORDS = frozenset(_UNITS) | frozenset(_SCALES) | frozenset(_PARTS)
 _HAN = {letter: value for value, letter in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2}
 _HAN_SCALES = {"十": 10, "百": 100, "千": 1000}
 _ROMAN = {"i": 1, "ii": 2, "iii": 3, "iv": 4, "v": 5, "vi": 6, "vii": 7, "viii": 8, "ix": 9, "x": 10}
@@ -107,6 +108,10 @@ def _told(words: tuple[str, ...]) -> str:
     """The phrase without the start of its sentence."""
     text = phrase(words)
     for prefix in (
+        "series ",
+        "integral ",
+        "sequence ",
+        "it ",
         "there is ",
         "there are ",
         "there exists ",
@@ -127,7 +132,7 @@ def infinite(words: tuple[str, ...]) -> int:
 def truth(words: tuple[str, ...]) -> str | None:
     """ "true", "false", or None; each negation before the last word flips it. Hedges have no truth value."""
     if len(words) > 1:
-        words = tuple(word for word in words if word not in ("y", "n"))
+        words = tuple(_BASE_FORMS.get(word, word) for word in words if word not in ("y", "n"))
     if len(words) == 1 and len(words[0]) > 2 and not words[0].isascii():
         return _han_truth(words[0])
     found = [word in TRUE for word in words if word in TRUE or word in FALSE]
@@ -141,6 +146,7 @@ def truth(words: tuple[str, ...]) -> str | None:
     return "true" if found[0] == (flips % 2 == 0) else "false"
 
 
+_BASE_FORMS = {"hold": "holds"}
 _HAN_TRUTH = re.compile(r"(不|没有|不是|并非)?(正确|成立|对的|真的)|(错误|错的|假的)")
 
 
@@ -156,6 +162,9 @@ def _han_truth(text: str) -> str | None:
 def cardinal(words: tuple[str, ...]) -> Fraction | None:
     """seven, twenty-one, a dozen, one half, three fourths, two and a half, three hundred and five."""
     words = tuple(word for word in words if word not in ("and", "exactly"))
+    if words[:1] in (("minus",), ("negative",)):
+        value = cardinal(words[1:]) if words[1:2] not in (("minus",), ("negative",)) else None
+        return None if value is None else -value
     if words[:1] in (("a",), ("an",)):
         words = ("one", *words[1:])
     if not words or len(words) > 12:
