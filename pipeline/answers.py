@@ -21,6 +21,8 @@ def weakness(answer: str) -> float:
 
 def plain_answer(text: str) -> str:
     """A spelling of an answer in which equal strings are certainly equal answers."""
+    if text.isascii() and text.isdigit():
+        return text.lstrip("0") or "0"
     text = unicodedata.normalize("NFKC", text).strip().strip("$").strip()
     text = re.sub(r"\\[dt]frac", r"\\frac", text)
     text = re.sub(r"\\(?:left|right|,|!|;|:| )", "", text)

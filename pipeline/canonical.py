@@ -8,6 +8,7 @@ functions, Greek, labels, figures and the words of `lexicon.HARD`.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -18,6 +19,8 @@ from pipeline.lexicon import COMMANDS, FUNCTIONS, GREEK, HARD, NUMBER_WORDS, STO
 
 MAX_CHARS = 100_000
 """Longer texts are cut: a canonical form is for comparing problems, and none is a book."""
+
+_NUMBER_TOKEN = re.compile(r"(^| )\d\S*")
 
 
 @dataclass(frozen=True, eq=True)
@@ -56,7 +59,7 @@ class Canonical:
     @cached_property
     def template_id(self) -> str:
         """Hash of the canonical form with its numbers masked."""
-        masked = " ".join("0" if token[0].isdigit() else token for token in self.tokens)
+        masked = _NUMBER_TOKEN.sub(r"\g<1>0", self.text)
         return hashlib.blake2b(masked.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 

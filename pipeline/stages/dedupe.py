@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from pipeline.canonical import canonical
+from pipeline.canonical import Canonical, canonical
 from pipeline.config import STRICT
 from pipeline.dedupe_keep import Decision, decide
 from pipeline.dedupe_rows import Rows
@@ -28,22 +28,7 @@ class Dedupe:
     max_bucket: int = 25
 
     def keys(self, problems: Sequence[Problem]) -> pa.Table:
-        forms = [canonical(problem.question) for problem in problems]
-        answers = [problem.ground_truth for problem in problems]
-        ranks = {name: rank for rank, name in enumerate(self.priority)}
-        return pa.table(
-            {
-                "source_row": pa.array([problem.source_row for problem in problems], pa.string()),
-                "id": pa.array([problem.id for problem in problems], pa.string()),
-                "rank": pa.array([ranks.get(problem.data_source, len(ranks)) for problem in problems], pa.int32()),
-                "template_id": pa.array([form.template_id for form in forms], pa.string()),
-                "tokens": pa.array([form.text for form in forms], pa.string()),
-                "options": pa.array(["\x1f".join(form.options) for form in forms], pa.string()),
-                "answer": pa.array(answers, pa.string()),
-                "verifier": pa.array([problem.verifier for problem in problems], pa.string()),
-                **sketch_columns(forms, answers),
-            }
-        )
+        return key_table(problems, [canonical(problem.question) for problem in problems], self.priority)
 
     def drops(
         self, keys: pa.Table, _fetch: Callable[[Sequence[str]], Sequence[Problem]], _context: Context
@@ -53,6 +38,25 @@ class Dedupe:
         gone = np.array(sorted({*decision.dropped, *decision.conflicts}), np.int64)
         for start in range(0, len(gone), REMOVALS_A_BLOCK):
             yield from _removals(rows, gone[start : start + REMOVALS_A_BLOCK], decision)
+
+
+def key_table(problems: Sequence[Problem], forms: Sequence[Canonical], priority: Sequence[str]) -> pa.Table:
+    """What the stage must know of each row, in some hundred bytes and its canonical text."""
+    answers = [problem.ground_truth for problem in problems]
+    ranks = {name: rank for rank, name in enumerate(priority)}
+    return pa.table(
+        {
+            "source_row": pa.array([problem.source_row for problem in problems], pa.string()),
+            "id": pa.array([problem.id for problem in problems], pa.string()),
+            "rank": pa.array([ranks.get(problem.data_source, len(ranks)) for problem in problems], pa.int32()),
+            "template_id": pa.array([form.template_id for form in forms], pa.string()),
+            "tokens": pa.array([form.text for form in forms], pa.string()),
+            "options": pa.array(["\x1f".join(form.options) for form in forms], pa.string()),
+            "answer": pa.array(answers, pa.string()),
+            "verifier": pa.array([problem.verifier for problem in problems], pa.string()),
+            **sketch_columns(forms, answers),
+        }
+    )
 
 
 REMOVALS_A_BLOCK = 1 << 14
