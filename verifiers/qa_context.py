@@ -1,0 +1,120 @@
+"""Whether a response that mentions an accepted answer gives it as its answer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from verifiers.answer import calendar, wordlists
+from verifiers.answer.lists import listed
+from verifiers.qa_alias import Alias
+from verifiers.qa_match import Reading
+from verifiers.qa_names import TITLES
+from verifiers.qa_words import words_of
+
+SHORT = 10
+"""Words up to which a response is a bare answer, so that a list in it offers several answers."""
+_LIST = re.compile(r"[,;/]|\band\b|\bor\b|&", re.I)
+_JOINED = re.compile(r"\b(?:and|or)\b|&|/", re.I)
+_OFFERS = listed("or either maybe perhaps possibly 或 或者 unknown")
+_CONTRAST = (
+    ("instead", "of"), ("rather", "than"), ("other", "than"), ("apart", "from"), ("confused", "with"),
+    ("opposed", "to"), ("different", "from"), ("unlike",), ("except",), ("excluding",), ("besides",),
+)  # fmt: skip
+_VERBS = listed("is was are were does did do has had can could will would")
+_DENIALS = listed("isnt wasnt arent werent doesnt didnt dont cannot cant couldnt wont wouldnt hasnt hadnt")
+_WRONG = listed("incorrect wrong false untrue")
+_DECLINED = re.compile(
+    r"\b(?:could(?:n.?t| not)|can(?:n?ot|.t)|un(?:able)? to) (?:find|locate|determine|identify|answer)\b"
+    r"|\b(?:do(?:n.?t| not)|does(?:n.?t| not)) (?:know|have (?:any|specific|enough|sufficient) information)\b"
+    r"|\bno information (?:about|on|is available)\b|\bunable to (?:find|determine|provide|answer)\b",
+    re.I,
+)
+_PREPOSITIONS = listed("of to in on near for from with beyond across along between behind under over")
+_SENTENCE_END = re.compile(r"[.!?]\s|\n")
+_TOLD = re.compile(
+    r"(?P<rest>[^.!?\n]{0,80}?)\b(?:is|was|are|were)\s+(?:(?:also|often|commonly|usually)\s+)?"
+    r"(?:known as|called|named|(?:the|an?)\s|[A-Z\"“'])"
+)
+_BREAK = re.compile(r"[,;:]|\b(?:which|who|that|where|and)\b")
+MAX_MARGIN = 2
+"""Characters before a preposition that begins a sentence: "In 1969, ..." is no part of the subject."""
+MAX_DAY = 31
+
+
+def declined(found: Reading) -> bool:
+    """The response says that it has no answer; what it mentions beside that is none."""
+    return _DECLINED.search(found.plain.replace("’", "'")) is not None
+
+
+def objection(wanted: Alias, found: Reading, span: tuple[int, int], aliases: Sequence[Alias]) -> str:
+    """Why a mention of the alias is not the answer: negated, hedged, other-name, other-number; empty when it is."""
+    before, after = found.words[: span[0]], found.words[span[1] :]
+    if _negated(before, after):
+        return "negated"
+    if _in_the_subject(found, span):
+        return "echoed"
+    if len(wanted.words) == 1 and _in_a_date(wanted, found, span):
+        return "other-number"
+    if _another_person(wanted, found, before, after, aliases):
+        return "other-name"
+    if len(found.words) <= SHORT and any(word in _OFFERS for word in (*before[-2:], *after[:1])):
+        return "hedged"
+    return "hedged" if _in_a_list(wanted, found.text, {item.words for item in aliases}) else ""
+
+
+def _negated(before: tuple[str, ...], after: tuple[str, ...]) -> bool:
+    if any(word in wordlists.NEGATIONS or word in _DENIALS for word in before[-3:]):
+        return True
+    if any(before[-len(words) :] == words for words in _CONTRAST):
+        return True
+    if after[:1] and after[0] in _DENIALS:
+        return True
+    return len(after) > 1 and after[0] in _VERBS and (after[1] == "not" or after[1] in _WRONG)
+
+
+def _in_the_subject(found: Reading, span: tuple[int, int]) -> bool:
+    """The alias only helps to say what was asked: "the districts east of the Jordan River are called ..."."""
+    if span[0] < 2 or found.words[span[0] - 1] not in _PREPOSITIONS:
+        return False
+    start = max((end.end() for end in _SENTENCE_END.finditer(found.plain, 0, found.tokens[span[0]].start)), default=0)
+    if found.tokens[span[0] - 1].start <= start + MAX_MARGIN:
+        return False
+    rest = found.plain[found.tokens[span[1] - 1].end :]
+    told = _TOLD.match(rest)
+    return told is not None and not _BREAK.search(told["rest"])
+
+
+def _in_a_date(wanted: Alias, found: Reading, span: tuple[int, int]) -> bool:
+    """A count is not the day of a date: 7 in "July 7, 1985"."""
+    if wanted.number is None or not wanted.number.isdecimal() or int(wanted.number) > MAX_DAY:
+        return False
+    beside = " ".join(found.words[max(0, span[0] - 1) : span[1] + 1])
+    return bool(calendar.months(beside)) and len(found.words) > 1
+
+
+def _another_person(
+    wanted: Alias, found: Reading, before: tuple[str, ...], after: tuple[str, ...], aliases: Sequence[Alias]
+) -> bool:
+    """Pierre Curie for Curie, where another alias says Marie Curie: a name that no alias has."""
+    parts = found.text.split()
+    if len(wanted.words) != 1 or not 2 <= len(parts) <= 3:
+        return False
+    if not all(part[0].isupper() and part.isalpha() for part in parts):
+        return False
+    longer = [item.words for item in aliases if item.name and len(item.words) > 1 and wanted.words[0] in item.words]
+    beside = [*before[-1:], *after[:1]]
+    if not longer or not beside or any(word in TITLES for word in beside):
+        return False
+    known = {word for words in longer for word in words}
+    return not any(word.startswith(other) or other.startswith(word) for word in known for other in beside)
+
+
+def _in_a_list(wanted: Alias, text: str, aliases: set[tuple[str, ...]]) -> bool:
+    """A bare list that names other things beside the alias; a pair with a comma ("Paris, France") is none."""
+    items = [tuple(word.text for word in words_of(part)) for part in _LIST.split(text)]
+    items = [item for item in items if item]
+    joined = bool(_JOINED.search(text))
+    if len(items) < (2 if joined else 3) or any(len(item) > 3 for item in items) or wanted.dates:
+        return False
+    return len(wanted.words) <= 3 and not all(item in aliases for item in items) and "and" not in wanted.words
