@@ -6,6 +6,7 @@ larger is at least half of it. Nothing bounds the errors from above: verifiers t
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -16,10 +17,10 @@ from typing import Any
 from verifiers.audit import SHOWN_TAIL, Pairs, Rate, accepted, cells_of, rate, rates_of_pairs
 from verifiers.cases import LabelledRow, option_names
 from verifiers.estimate import Cell, estimate, stratify
-from verifiers.peers import MATH_VERIFY, PeerWorker
+from verifiers.peers import PEERS, start
 from verifiers.registry import VERIFIERS, Request, verify_many
 from verifiers.verdict import Status, Verdict, undecided
-from verifiers.workers import WorkerFailure
+from verifiers.workers import Worker, WorkerFailure
 
 NAMED = "named by row"
 """The verifier that each row names."""
@@ -36,15 +37,25 @@ PEER_WALL_S = 12.0
 
 
 def known_verifiers() -> tuple[str, ...]:
-    return (*sorted(VERIFIERS), MATH_VERIFY)
+    return (*sorted(VERIFIERS), *sorted(PEERS))
+
+
+def sides_of(names: Sequence[str]) -> tuple[str, ...]:
+    """What is held side by side: one name alone stands beside the verifiers that the rows name."""
+    return (NAMED, *names) if len(names) < 2 else tuple(names)
 
 
 def verdicts_of(
     name: str, rows: Sequence[LabelledRow], *, workers: int | None = None, advance: Callable[[int], None] | None = None
 ) -> list[Verdict]:
-    """Verdicts of the verifier called `name` on all rows. Options of a row go to the verifier that it names only."""
-    if name == MATH_VERIFY:
-        return _peer_verdicts(rows, workers or os.cpu_count() or 1, advance or (lambda _: None))
+    """Verdicts of the verifier called `name` on all rows. Options of a row go to the verifier that it names only.
+
+    Raises PeerMissing for a peer that is not installed.
+    """
+    if name in PEERS:
+        return _peer_verdicts(name, rows, workers or os.cpu_count() or 1, advance or (lambda _: None))
+    if name == NAMED:
+        return verify_many([row.request() for row in rows], workers=workers)
     known = option_names(VERIFIERS[name])
     requests = [
         Request(
@@ -58,27 +69,32 @@ def verdicts_of(
     return verify_many(requests, workers=workers)
 
 
-def _peer_verdicts(rows: Sequence[LabelledRow], workers: int, advance: Callable[[int], None]) -> list[Verdict]:
+def _peer_verdicts(
+    name: str, rows: Sequence[LabelledRow], workers: int, advance: Callable[[int], None]
+) -> list[Verdict]:
     """Each row in a killable child; a child that hangs or dies is replaced and its row is undecided."""
     found: list[Verdict] = [undecided("not-run")] * len(rows)
     places = iter(range(len(rows)))
     lock = threading.Lock()
 
-    def run() -> None:
-        worker = PeerWorker()
+    def run(worker: Worker) -> None:
         try:
             while True:
                 with lock:
                     place = next(places, None)
                 if place is None:
                     return
-                worker, found[place] = _ask_peer(worker, rows[place])
+                verdict = _ask_peer(worker, rows[place])
+                if verdict is None:
+                    worker = start(name)
+                found[place] = verdict or undecided("no-answer")
                 with lock:
                     advance(1)
         finally:
             worker.kill()
 
-    threads = [threading.Thread(target=run, daemon=True) for _ in range(min(workers, len(rows)))]
+    children = [start(name) for _ in range(min(workers, len(rows)))]
+    threads = [threading.Thread(target=run, args=(child,), daemon=True) for child in children]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -86,14 +102,16 @@ def _peer_verdicts(rows: Sequence[LabelledRow], workers: int, advance: Callable[
     return found
 
 
-def _ask_peer(worker: PeerWorker, row: LabelledRow) -> tuple[PeerWorker, Verdict]:
+def _ask_peer(worker: Worker, row: LabelledRow) -> Verdict | None:
+    """None when the child did not answer and is dead."""
     golds = [row.ground_truth] if isinstance(row.ground_truth, str) else list(row.ground_truth)
     try:
-        reply = worker.ask({"golds": golds, "response": row.response}, PEER_WALL_S)
-    except WorkerFailure as failure:
-        return PeerWorker(), undecided(failure.kind)
-    score = float(reply["status"] == "correct")
-    return worker, Verdict(status=Status(reply["status"]), score=score, reason=reply["reason"], extracted=None)
+        reply = worker.ask({"golds": golds, "response": row.response, "source": row.source}, PEER_WALL_S)
+    except WorkerFailure:
+        return None
+    status = Status(reply["status"])
+    score = math.nan if status is Status.UNDECIDED else float(status is Status.CORRECT)
+    return Verdict(status=status, score=score, reason=reply["reason"], extracted=None)
 
 
 # ---- comparison ----------------------------------------------------------------------------------------------------

@@ -8,100 +8,82 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
+from verifiers import metamorphic_collections as collections
+from verifiers import metamorphic_formulas as formulas
+from verifiers import metamorphic_numbers as numbers
+from verifiers import metamorphic_units as units
+from verifiers import metamorphic_words as words
+from verifiers.agreement import sides_of, verdicts_of
 from verifiers.cases import LabelledRow
-from verifiers.metamorphic_draw import Draw, fraction_text
-from verifiers.registry import Request, verify_many
-from verifiers.verdict import Status
+from verifiers.metamorphic_draw import NEAR, Draw
+from verifiers.registry import Request
+from verifiers.verdict import Status, Verdict
 
 MAX_GOLDS = 200
 MAX_EXAMPLES = 3
 LONGEST_GOLD = 400
 
 _INTEGER = re.compile(r"-?(?:\d{1,30}|\d{1,3}(?:,\d{3})+|\d{1,3}(?:\{,\}\d{3})+)")
-_DECIMAL = re.compile(r"-?\d{1,6}\.\d{1,6}")
+_DECIMAL = re.compile(r"-?\d{1,6}\.\d{0,5}[1-9]")
 _FRACTION = re.compile(r"(-?)(?:\\[dt]?frac\{(\d{1,20})\}\{(\d{1,20})\}|(\d{1,20})/(\d{1,20}))")
-_PERCENT = re.compile(r"(-?\d{1,15}(?:\.\d{1,15})?)\s?\\?%")
+_PERCENT = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)\s?\\?%")
+_HALF_OPEN = re.compile(r"\[\s*(-?\d{1,9})\s*,\s*(-?\d{1,9})\s*\)")
 _BRACKETED = re.compile(r"([(\[])([^()\[\]{}]+)([)\]])")
 _SET = re.compile(r"\\\{([^()\[\]{}\\]+)\\\}")
 _LETTER = re.compile(r"\(?([A-E])\)?")
-_TRUTH = {"yes": "no", "no": "yes", "true": "false", "false": "true"}
+_TRUTH = frozenset(("yes", "no", "true", "false"))
 _BOUND = re.compile(r"([a-z])\s?(<|>|\\leq?|\\geq?)\s?(-?\d{1,15})(?![\w.])")
 _VALUE = re.compile(r"-?[\w.^+*/ ]{1,30}")
-_QUANTITY = re.compile(r"(-?\d{1,9}(?:\.\d{1,6})?)(?:\s|~|\\,)*(?:\\(?:text|mathrm|mbox)\{\s?([a-z]+)\s?\}|([a-z]+))")
-_UNITS = {"cm": ("mm", 10, "kg"), "m": ("cm", 100, "s"), "km": ("m", 1000, "kg"), "kg": ("g", 1000, "m"),
-          "hours": ("minutes", 60, "km"), "minutes": ("seconds", 60, "kg")}  # fmt: skip
-"""A smaller unit, how many of those, and a unit of another kind."""
+_QUANTITY = re.compile(r"(\d{1,9}(?:\.\d{1,6})?)(?:\s|~|\\,)*(?:\\(?:text|mathrm|mbox)\{\s?([a-z]+)\s?\}|([a-z]+))")
+_DEGREES = re.compile(r"(\d{1,3})(?:\^\{?\s?\\circ\}?|°)")
 _BASED = re.compile(r"([1-9]\d{1,30})_\{?([2-9])\}?")
 _EXPRESSION = re.compile(
-    r"(?:\\(?:[dt]?frac|sqrt|pi|cdot|sin|cos|tan|ln|log|left\(|right\))(?![A-Za-z])|(?<![A-Za-z])[abk-zABX-Z](?![A-Za-z])"
-    r"|[\d.^{}()+\-*/\s])+"
+    r"(?:\\(?:[dt]?frac|sqrt|pi|cdot|sin|cos|tan|ln|log|left\(|right\))(?![A-Za-z])"
+    r"|(?<![A-Za-z])[abk-zABX-Z](?![A-Za-z])|[\d.^{}()+\-*/\s])+"
 )
 _NO_FORMULA = re.compile(r"\{\s*0\s*\}|\d-\d\d?-\d|\d/\d\d?/\d|0[xb]")
 """A denominator of nothing, dates, numerals of programs."""
-_FLIPPED = {"<": ">", ">": "<", r"\le": r"\ge", r"\leq": r"\ge", r"\ge": r"\le", r"\geq": r"\le"}
-_OTHER_STRICT = {"<": r"\le", ">": r"\ge", r"\le": "<", r"\leq": "<", r"\ge": ">", r"\geq": ">"}
+MAX_PERIOD = 2_000
+"""Denominator up to which a fraction is also written as a repeating decimal."""
 
 
 # ---- forms by type -------------------------------------------------------------------------------------------------
 
 
-def _number(value: Fraction) -> str:
-    return str(value.numerator) if value.denominator == 1 else fraction_text(value)
-
-
-def _misses(value: Fraction) -> dict[str, str]:
-    """Values that differ from this number by far more than any tolerance."""
-    found = {"range": rf"{_number(value)} \text{{ to }} {_number(value + 9)}", "bound": rf"x \le {_number(value)}"}
-    if value:
-        found |= {"sign": _number(-value), "times ten": _number(10 * value), "half": _number(value / 2)}
-    return found | {"two answers": rf"{_number(value)} \text{{ or }} {_number(value + 31)}"}
-
-
 def _integer(gold: str) -> Draw | None:
-    if not _INTEGER.fullmatch(gold):
-        return None
-    n = int(gold.replace("{,}", "").replace(",", ""))
-    equal = {"plain": str(n), "point": f"{n}.0", "text": rf"\text{{{n}}}", "name": f"x = {n}", "sum": f"{n - 1} + 1",
-             "quotient": rf"\frac{{{2 * n}}}{{2}}", "commas": f"{n:,}"}  # fmt: skip
-    return Draw(gold=gold, equal=equal, unequal=_misses(Fraction(n)) | {"off by one": str(n + 1)})
+    return numbers.of_integer(int(gold.replace("{,}", "").replace(",", "")), gold) if _INTEGER.fullmatch(gold) else None
 
 
 def _decimal(gold: str) -> Draw | None:
-    if not _DECIMAL.fullmatch(gold):
-        return None
-    value = Fraction(gold)
-    equal = {"fraction": _number(value), "zero": f"{gold}0", "name": f"x = {gold}", "text": rf"\text{{{gold}}}"}
-    return Draw(gold=gold, equal=equal, unequal=_misses(value) | {"next digit": f"{gold}7"})
+    """With a last digit that is not 0."""
+    return numbers.of_decimal(gold) if _DECIMAL.fullmatch(gold) else None
 
 
 def _fraction(gold: str) -> Draw | None:
     match = _FRACTION.fullmatch(gold)
     parts = [int(part) for part in match.groups()[1:] if part] if match else []
-    if match is None or not parts[1]:
+    if match is None or not all(parts):
         return None
     value = Fraction(parts[0], parts[1]) * (-1 if match.group(1) else 1)
-    sign, top, bottom = match.group(1), parts[0], parts[1]
-    equal = {"slash": f"{sign}{top}/{bottom}", "display": rf"{sign}\dfrac{{{top}}}{{{bottom}}}",
-             "unreduced": rf"{sign}\frac{{{3 * top}}}{{{3 * bottom}}}", "name": f"x = {sign}{top}/{bottom}",
-             "inner sign": rf"\frac{{{sign}{top}}}{{{bottom}}}"}  # fmt: skip
-    unequal = _misses(value) | {"numerator": rf"{sign}\frac{{{top + 1}}}{{{bottom}}}"}
-    if value and abs(value) != 1:
-        unequal["inverse"] = _number(1 / value)
-    return Draw(gold=gold, equal=equal, unequal=unequal)
+    if value.denominator == 1:
+        return numbers.of_integer(value.numerator, gold)
+    return numbers.of_fraction(value, gold=gold) if value.denominator <= MAX_PERIOD else None
 
 
 def _percent(gold: str) -> Draw | None:
     match = _PERCENT.fullmatch(gold)
-    if match is None:
-        return None
-    number = match.group(1)
-    equal = {"words": f"{number} percent", "spaced": rf"{number} \%", "fraction": _number(Fraction(number) / 100)}
-    return Draw(gold=gold, equal=equal, unequal=_misses(Fraction(number) / 100))
+    return numbers.of_percent(match.group(1), gold) if match and Fraction(match.group(1)) else None
+
+
+def _interval(gold: str) -> Draw | None:
+    match = _HALF_OPEN.fullmatch(gold)
+    ends = (int(match.group(1)), int(match.group(2))) if match else (0, 0)
+    return collections.of_interval(*ends, gold) if ends[0] < ends[1] else None
 
 
 def _bracketed(gold: str) -> Draw | None:
@@ -110,10 +92,21 @@ def _bracketed(gold: str) -> Draw | None:
     items = [item.strip() for item in match.group(2).split(",")] if match else []
     if match is None or len(items) < 2 or not all(map(_VALUE.fullmatch, items)):
         return None
-    left, right = match.group(1), match.group(3)
-    equal = {"left right": rf"\left{left}{', '.join(items)}\right{right}", "tight": f"{left}{','.join(items)}{right}"}
-    unequal = {"longer": f"{left}{', '.join([*items, '97'])}{right}", "one": items[0],
-               "last": f"{left}{', '.join([*items[:-1], items[-1] + ' + 1'])}{right}"}  # fmt: skip
+    left, right, inside = match.group(1), match.group(3), ", ".join(items)
+    numbered = [f"({item}) + 0" for item in items]
+    equal = {
+        "left right": rf"\left{left}{inside}\right{right}", "tight": f"{left}{','.join(items)}{right}",
+        "spaces": f"{left} {' , '.join(items)} {right}", "big": rf"\big{left}{inside}\big{right}",
+        "zero added": f"{left}{', '.join(numbered)}{right}", "thin": rf"{left}{inside.replace(' ', '')}{right}",
+        "space commands": left + r",\ ".join(items) + right, "quad": left + r", \quad ".join(items) + right,
+    }  # fmt: skip
+    unequal = {
+        "longer": f"{left}{inside}, 97{right}", "one": items[0], "empty": r"\emptyset", "number": "97531",
+        "last": f"{left}{', '.join([*items[:-1], items[-1] + ' + 1'])}{right}", "infinite": r"\infty",
+        "first far": f"{left}{', '.join([items[0] + ' - 97531', *items[1:]])}{right}",
+        "all far": f"{left}{', '.join(item + ' + 97531' for item in items)}{right}",
+        "two": rf"{left}{inside}{right} \text{{ or }} {left}{', '.join(item + ' + 97531' for item in items)}{right}",
+    }  # fmt: skip
     if items[::-1] != items and left + right in ("()", "[)", "(]"):
         unequal["swapped"] = f"{left}{', '.join(items[::-1])}{right}"
     return Draw(gold=gold, equal=equal, unequal=unequal)
@@ -122,13 +115,8 @@ def _bracketed(gold: str) -> Draw | None:
 def _set(gold: str) -> Draw | None:
     match = _SET.fullmatch(gold)
     items = [item.strip() for item in match.group(1).split(",")] if match else []
-    if not items or not all(map(_VALUE.fullmatch, items)):
-        return None
-    equal = {"order": rf"\{{{', '.join(items[::-1])}\}}", "repeated": rf"\{{{', '.join([*items, items[0]])}\}}"}
-    unequal = {"extra": rf"\{{{', '.join([*items, '97531'])}\}}", "empty": r"\emptyset"}
-    if len(set(items)) > 1:
-        unequal["missing"] = rf"\{{{', '.join(item for item in items if item != items[-1])}\}}"
-    return Draw(gold=gold, equal=equal, unequal=unequal)
+    known = items and len(set(items)) == len(items) and all(map(_VALUE.fullmatch, items))
+    return collections.of_set(items, gold) if known else None
 
 
 def _inequality(gold: str) -> Draw | None:
@@ -136,42 +124,50 @@ def _inequality(gold: str) -> Draw | None:
     if match is None:
         return None
     name, op, bound = match.groups()
-    equal = {"flipped": f"{bound} {_FLIPPED[op]} {name}", "moved": f"{name} - ({bound}) {op} 0"}
-    unequal = {"direction": f"{name} {_FLIPPED[op]} {bound}", "strictness": f"{name} {_OTHER_STRICT[op]} {bound}",
-               "bound": f"{name} {op} {int(bound) + 1}", "equation": f"{name} = {bound}", "number": bound}  # fmt: skip
-    return Draw(gold=gold, equal=equal, unequal=unequal)
+    return formulas.of_bound(name, op.replace("leq", "le").replace("geq", "ge"), int(bound), gold)
 
 
 def _quantity(gold: str) -> Draw | None:
     match = _QUANTITY.fullmatch(gold)
     unit = (match.group(2) or match.group(3)) if match else ""
-    if match is None or unit not in _UNITS or not Fraction(match.group(1)):
+    if match is None or unit not in units.UNITS or not Fraction(match.group(1)):
         return None
-    number, (small, factor, other) = match.group(1), _UNITS[unit]
-    equal = {"bare": number, "plain": f"{number} {unit}", "text": rf"{number} \text{{ {unit}}}",
-             "converted": rf"{_number(Fraction(number) * factor)} \text{{ {small}}}"}  # fmt: skip
-    unequal = {"smaller unit": rf"{number} \text{{ {small}}}", "other kind": rf"{number} \text{{ {other}}}",
-               "times ten": rf"{_number(10 * Fraction(number))} \text{{ {unit}}}"}  # fmt: skip
-    return Draw(gold=gold, equal=equal, unequal=unequal)
+    return units.of_quantity(Fraction(match.group(1)), unit, gold)
+
+
+def _degrees(gold: str) -> Draw | None:
+    match = _DEGREES.fullmatch(gold)
+    n = int(match.group(1)) if match else 0
+    return units.of_degrees(n, gold) if 3 < n < 176 else None
 
 
 def _based(gold: str) -> Draw | None:
     match = _BASED.fullmatch(gold)
-    if match is None or max(match.group(1)) >= match.group(2):
+    if match is None or max(match.group(1)) >= match.group(2) or match.group(2) == "9":
         return None
-    digits, base = match.groups()
-    equal = {"braces": f"{digits}_{{{base}}}", "parentheses": f"({digits})_{base}", "no base": digits}
-    unequal = {"other base": f"{digits}_{{{int(base) + 1}}}", "longer": f"{digits}0_{base}", "ten": f"{digits}_{{10}}"}
-    return Draw(gold=gold, equal=equal, unequal=unequal)
+    return units.of_digits(match.group(1), int(match.group(2)), gold)
 
 
 def _expression(gold: str) -> Draw | None:
     """A formula in one-letter symbols; C is left out, for it may stand for any constant."""
     if not _EXPRESSION.fullmatch(gold) or not re.search(r"\d|[a-z]", gold) or _NO_FORMULA.search(gold):
         return None
-    equal = {"brackets": f"({gold})", "times one": rf"1 \cdot ({gold})", "plus and minus": f"({gold}) + 1 - 1",
-             "quotient": rf"\frac{{2({gold})}}{{2}}"}  # fmt: skip
-    unequal = {"plus one": f"({gold}) + 1", "minus one": f"({gold}) - 1", "equation": f"{gold} = 97531"}
+    equal = {
+        "brackets": f"({gold})", "times one": rf"1 \cdot ({gold})", "plus and minus": f"({gold}) + 1 - 1",
+        "quotient": rf"\frac{{2({gold})}}{{2}}", "zero added": f"{gold} + 0",
+        "twice half": rf"2 \cdot \frac{{{gold}}}{{2}}", "double negative": f"-(-({gold}))",
+        "over one": rf"\frac{{{gold}}}{{1}}", "sized": rf"\left({gold}\right)", "power one": f"({gold})^1",
+        "halves": rf"\frac{{{gold}}}{{2}} + \frac{{{gold}}}{{2}}", "divided": f"({gold})/1",
+        "symbol taken": f"({gold}) + w - w", "tenths": rf"0.1 \cdot 10({gold})",
+        "third of three": rf"\frac{{1}}{{3}} \cdot 3({gold})",
+    }  # fmt: skip
+    unequal = {
+        "plus one": f"({gold}) + 1", "minus one": f"({gold}) - 1", "equation": f"{gold} = 97531",
+        "far": f"({gold}) + 97531", "bound": rf"{gold} \le 97531", "two": rf"{gold} \text{{ or }} ({gold}) + 1",
+        "new symbol": f"({gold}) + w", "infinite": r"\infty", "pair": rf"\left({gold}, 97531\right)",
+        "set": rf"\{{{gold}, 97531\}}", "nothing": r"\emptyset", "complex": f"({gold}) + 7i",
+        "plus minus": rf"({gold}) \pm 97531",
+    }  # fmt: skip
     return Draw(gold=gold, equal=equal, unequal=unequal)
 
 
@@ -180,28 +176,19 @@ def _letter(gold: str) -> Draw | None:
     if match is None:
         return None
     letter = match.group(1)
-    other = "ABCDE"[("ABCDE".index(letter) + 1) % 5]
-    equal = {"parentheses": f"({letter})", "stop": f"{letter}.", "text": rf"\text{{{letter}}}"}
-    unequal = {"other": other, "two": rf"\text{{{letter} or {other}}}", "other text": rf"\text{{({other})}}"}
-    return Draw(gold=gold, equal=equal, unequal=unequal)
+    return words.of_letter(letter, "ABCDE"[("ABCDE".index(letter) + 1) % 5], gold=gold)
 
 
 def _truth(gold: str) -> Draw | None:
-    opposite = _TRUTH.get(gold.lower())
-    if opposite is None:
-        return None
-    equal = {"lower": gold.lower(), "upper": gold.upper(), "text": rf"\text{{{gold}}}"}
-    unequal = {"opposite": opposite, "opposite text": rf"\text{{{opposite}}}", "number": "97"}
-    return Draw(gold=gold, equal=equal, unequal=unequal | {"two": rf"\text{{{gold} or {opposite}}}"})
+    return words.of_truth(gold.lower() in ("yes", "true"), gold) if gold.lower() in _TRUTH else None
 
 
 _TYPES: tuple[tuple[str, Callable[[str], Draw | None]], ...] = (
     ("integer", _integer), ("decimal", _decimal), ("fraction", _fraction), ("percent", _percent), ("set", _set),
-    ("brackets", _bracketed), ("inequality", _inequality), ("letter", _letter), ("truth value", _truth),
-    ("quantity", _quantity), ("base", _based), ("expression", _expression),
+    ("interval", _interval), ("brackets", _bracketed), ("inequality", _inequality), ("letter", _letter),
+    ("truth value", _truth), ("quantity", _quantity), ("degrees", _degrees), ("base", _based),
+    ("expression", _expression),
 )  # fmt: skip
-_WITHIN_TOLERANCE = ("off by one", "next digit", "numerator", "last", "plus one", "minus one")
-"""Near misses that `rel_tol` and `abs_tol` may accept."""
 _WRAPPED = (
     ("boxed", r"\boxed{%s}"), ("sentence", r"So the answer is $\boxed{%s}$."), ("display", r"\[ \boxed{ %s } \]"),
     ("after thoughts", "<think>maybe \\boxed{975310}</think>\n\\boxed{%s}"), ("nested box", r"\boxed{\boxed{%s}}"),
@@ -217,9 +204,23 @@ _NOTHING = (("no answer", "I do not know."), ("empty box", r"\boxed{}"), ("empty
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldTrial:
+    """`source`: of the row that the gold comes from; verl chooses its scorer by it."""
+
     kind: str
     request: Request
     equal: bool
+    source: str
+
+    def row(self) -> LabelledRow:
+        asked = self.request
+        return LabelledRow(
+            id=self.kind,
+            ground_truth=asked.ground_truth,
+            response=asked.response,
+            verifier=asked.verifier,
+            options=asked.options,
+            source=self.source,
+        )
 
 
 def typed(gold: str) -> tuple[str, Draw] | None:
@@ -243,11 +244,11 @@ def gold_trials(rows: Sequence[LabelledRow], *, seed: int = 0, golds: int = MAX_
     keys = source.sample(list(different), min(golds, len(different)))
     for place, (verifier, gold) in enumerate(keys):
         row = different[verifier, gold]
-        yield from _trials_of(gold, verifier, row.options)
+        yield from _trials_of(gold, row)
         stranger = different[keys[place - 1]]
         if verifier == "qa" and not _words(row) & _words(stranger):
             request = replace(row.request(), response=_first(stranger))
-            yield GoldTrial(kind="any: another gold", request=request, equal=False)
+            yield GoldTrial(kind="any: another gold", request=request, equal=False, source=row.source)
 
 
 def _first(row: LabelledRow) -> str:
@@ -261,10 +262,12 @@ def _words(row: LabelledRow) -> set[str]:
     return {word.lower() for gold in golds for word in re.findall(r"\w+", gold)}
 
 
-def _trials_of(gold: str, verifier: str, options: Mapping[str, Any]) -> Iterator[GoldTrial]:
+def _trials_of(gold: str, row: LabelledRow) -> Iterator[GoldTrial]:
+    verifier, options = row.verifier, row.options
+
     def trial(kind: str, response: str, *, equal: bool) -> GoldTrial:
         request = Request(response=response, ground_truth=gold, verifier=verifier, options=options)
-        return GoldTrial(kind=kind, request=request, equal=equal)
+        return GoldTrial(kind=kind, request=request, equal=equal, source=row.source)
 
     for name, wrapper in _WRAPPED if verifier == "math" else _SPOKEN:
         yield trial(f"any: {name}", wrapper.replace("%s", gold.strip()), equal=True)
@@ -277,28 +280,45 @@ def _trials_of(gold: str, verifier: str, options: Mapping[str, Any]) -> Iterator
     for kind, form in draw.equal.items():
         yield trial(f"{type_}: {kind}", rf"\boxed{{{form}}}", equal=True)
     for kind, form in draw.unequal.items():
-        if not (options and kind in _WITHIN_TOLERANCE):
+        if not (options and kind in NEAR):
             yield trial(f"{type_}: {kind}", rf"\boxed{{{form}}}", equal=False)
 
 
-def metamorphic(rows: Sequence[LabelledRow], *, seed: int = 0, golds: int = MAX_GOLDS) -> dict[str, dict[str, Any]]:
-    """For each kind of rewriting: {must: accept or refuse, n, accepted, wrongly, examples}.
+def metamorphic(
+    rows: Sequence[LabelledRow],
+    *,
+    names: Sequence[str] = (),
+    seed: int = 0,
+    golds: int = MAX_GOLDS,
+    verdicts: Callable[[str, Sequence[LabelledRow]], Sequence[Verdict]] = verdicts_of,
+) -> dict[str, Any]:
+    """`metamorphic` of audit.json: {verifiers, kinds: {kind: {must: accept or refuse, n, by_verifier, examples}}}.
 
-    wrongly: refused though they must be accepted, or accepted though they must be refused; undecided counts as not
-    accepted. Up to three of those are the examples.
+    names: verifiers to judge, put side by side as `agreement.sides_of` does. by_verifier: for each of them `accepted`
+    and `wrongly`: refused though it must be accepted, or accepted though it must be refused; undecided counts as not
+    accepted. Up to three of those of each verifier are the examples.
     """
     trials = list(gold_trials(rows, seed=seed, golds=golds))
-    verdicts = verify_many([trial.request for trial in trials], workers=1)
+    asked = [trial.row() for trial in trials]
+    sides = sides_of(names)
     table: dict[str, dict[str, Any]] = {}
-    for trial, verdict in zip(trials, verdicts, strict=True):
-        accepted = verdict.status is Status.CORRECT
-        must = "accept" if trial.equal else "refuse"
-        entry = table.setdefault(trial.kind, {"must": must, "n": 0, "accepted": 0, "wrongly": 0, "examples": []})
-        wrong = accepted != trial.equal
-        entry["n"] += 1
-        entry["accepted"] += accepted
-        entry["wrongly"] += wrong
-        if wrong and len(entry["examples"]) < MAX_EXAMPLES:
-            shown = {"ground_truth": trial.request.ground_truth, "response": trial.request.response}
-            entry["examples"].append(shown | {"status": verdict.status.value, "reason": verdict.reason})
-    return dict(sorted(table.items()))
+    for name in sides:
+        for trial, verdict in zip(trials, verdicts(name, asked), strict=True):
+            _count(table, name, trial, verdict)
+    return {"verifiers": list(sides), "kinds": dict(sorted(table.items()))}
+
+
+def _count(table: dict[str, dict[str, Any]], name: str, trial: GoldTrial, verdict: Verdict) -> None:
+    must = "accept" if trial.equal else "refuse"
+    entry = table.setdefault(trial.kind, {"must": must, "n": 0, "by_verifier": {}, "examples": []})
+    counts = entry["by_verifier"].setdefault(name, {"n": 0, "accepted": 0, "wrongly": 0})
+    accepted = verdict.status is Status.CORRECT
+    counts["n"] += 1
+    counts["accepted"] += accepted
+    entry["n"] = counts["n"]
+    if accepted == trial.equal:
+        return
+    counts["wrongly"] += 1
+    if counts["wrongly"] <= MAX_EXAMPLES:
+        shown = {"verifier": name, "ground_truth": trial.request.ground_truth, "response": trial.request.response}
+        entry["examples"].append(shown | {"status": verdict.status.value, "reason": verdict.reason})

@@ -2,19 +2,17 @@
 
 A worker is `python -P -m verifiers.workers`, a plain child process that reads requests and writes answers as JSON with
 a length before each. It works from threads, from daemonic pool processes (which may not have multiprocessing children)
-and after a fork, and uses no signal in the parent. Deciding budgets are CPU seconds of the child and its memory; the
-wall limit is a backstop for a machine under load.
+and after a fork, and uses no signal in the parent. What decides are CPU seconds of the child and its memory, so that a
+busy machine changes no verdict; the wall limit is a backstop for a child that gets no CPU at all.
 """
 
 from __future__ import annotations
 
 import atexit
-import json
 import os
 import resource
 import select
 import signal
-import struct
 import subprocess
 import sys
 import threading
@@ -25,15 +23,17 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from verifiers.frames import read_frame, write_frame
+
 CPU_LIMIT_S = 0.5
 WALL_LIMIT_S = 1.6
+"""When a child that has used up its CPU budget must have answered. One that the machine gave less goes on."""
+LAST_RESORT_S = 30.0
 MEMORY_LIMIT_BYTES = 1 << 30
 MAX_IDLE = 2
 """Warm workers kept for the next request."""
-_PARENT_CHECK_S = 2.0
-_HEADER = struct.Struct(">I")
-_MAX_FRAME = 1 << 26
-_START_LIMIT_S = 30.0
+_START_LIMIT_S = 60.0
+_TRANSFER_LIMIT_S = 30.0
 
 
 class WorkerFailure(Exception):  # noqa: N818 - a verdict, not a mistake of ours
@@ -44,78 +44,49 @@ class WorkerFailure(Exception):  # noqa: N818 - a verdict, not a mistake of ours
         self.kind = kind
 
 
-# ---- frames --------------------------------------------------------------------------------------------------------
-
-
-def _write(descriptor: int, value: Any) -> None:
-    data = json.dumps(value).encode()
-    view = memoryview(_HEADER.pack(len(data)) + data)
-    while view:
-        view = view[os.write(descriptor, view) :]
-
-
-def _read_exactly(descriptor: int, count: int, deadline: float | None, owner: int | None = None) -> bytes | None:
-    """None at the end of the stream. Raises TimeoutError after the deadline. `owner`: stop when this parent is gone."""
-    parts: list[bytes] = []
-    while count:
-        wait = _PARENT_CHECK_S if deadline is None else deadline - time.monotonic()
-        if wait <= 0:
-            raise TimeoutError
-        if not select.select([descriptor], [], [], wait)[0]:
-            if owner is not None and os.getppid() != owner:
-                return None
-            continue
-        part = os.read(descriptor, min(count, 1 << 16))
-        if not part:
-            return None
-        parts.append(part)
-        count -= len(part)
-    return b"".join(parts)
-
-
-def _read(descriptor: int, deadline: float | None, owner: int | None = None) -> Any:
-    """None at the end of the stream."""
-    header = _read_exactly(descriptor, _HEADER.size, deadline, owner)
-    if header is None:
-        return None
-    size = _HEADER.unpack(header)[0]
-    if size > _MAX_FRAME:
-        return None
-    data = _read_exactly(descriptor, size, deadline, owner)
-    return None if data is None else json.loads(data)
-
-
 # ---- parent --------------------------------------------------------------------------------------------------------
 
 
 class Worker:
-    """One child process. Not shared between threads."""
+    """One child process that runs `module`. Not shared between threads."""
 
-    def __init__(self) -> None:
+    def __init__(self, module: str = "verifiers.workers", *arguments: str) -> None:
         root = str(Path(__file__).resolve().parent.parent)
         paths = [root, *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
         environment = os.environ | {"PYTHONPATH": os.pathsep.join(paths), "OMP_NUM_THREADS": "1"}
         self.process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "verifiers.workers"],
+            [sys.executable, "-P", "-m", module, *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             env=environment,
             start_new_session=True,
         )
-        self.ready = False
+        self.hello: Mapping[str, Any] | None = None
 
-    def ask(self, request: Mapping[str, Any], wall_s: float) -> Any:
-        """Raises WorkerFailure; the worker is then dead."""
+    def greet(self) -> Mapping[str, Any]:
+        """What the child says when it is ready: its imports are not part of any request's time. Raises OSError."""
+        if self.hello is None:
+            assert self.process.stdout is not None
+            self.hello = read_frame(self.process.stdout.fileno(), time.monotonic() + _START_LIMIT_S)
+        if self.hello is None:
+            raise BrokenPipeError("the child ended before it was ready")
+        return self.hello
+
+    def ask(self, request: Mapping[str, Any], wall_s: float, *, cpu_s: float | None = None) -> Any:
+        """Raises WorkerFailure after wall_s seconds; the worker is then dead.
+
+        cpu_s: the CPU budget of the request. Past wall_s a child that did not get so much CPU goes on, up to
+        LAST_RESORT_S, so that the load of the machine decides nothing.
+        """
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         try:
-            if not self.ready:
-                # the imports of a fresh child are not part of the request's time
-                hello = _read(self.process.stdout.fileno(), time.monotonic() + _START_LIMIT_S)
-                self.ready = hello is not None
-            _write(self.process.stdin.fileno(), request)
-            answer = _read(self.process.stdout.fileno(), time.monotonic() + wall_s)
+            self.greet()
+            spent = self._cpu_s()
+            write_frame(self.process.stdin.fileno(), request)
+            self._wait(wall_s, None if cpu_s is None else spent + cpu_s)
+            answer = read_frame(self.process.stdout.fileno(), time.monotonic() + _TRANSFER_LIMIT_S)
         except TimeoutError:
             self.kill()
             raise WorkerFailure("wall-limit") from None
@@ -127,9 +98,30 @@ class Worker:
             raise WorkerFailure("cpu-limit" if over else "died")
         return answer
 
+    def _wait(self, wall_s: float, cpu_limit_s: float | None) -> None:
+        """Until the child says something or ends. Raises TimeoutError."""
+        assert self.process.stdout is not None
+        started = time.monotonic()
+        while not select.select([self.process.stdout], [], [], max(0.0, wall_s))[0]:
+            starved = cpu_limit_s is not None and self._cpu_s() < cpu_limit_s
+            if not starved or time.monotonic() - started > LAST_RESORT_S:
+                raise TimeoutError
+
+    def _cpu_s(self) -> float:
+        """CPU seconds of the child so far. Raises BrokenPipeError when it has ended."""
+        import psutil
+
+        try:
+            times = psutil.Process(self.process.pid).cpu_times()
+        except psutil.Error:
+            raise BrokenPipeError from None
+        return times.user + times.system
+
     def kill(self) -> None:
-        with suppress(ProcessLookupError):
-            self.process.kill()
+        """The child and whatever it has started in its session."""
+        if self.process.poll() is None:
+            with suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
         for stream in (self.process.stdin, self.process.stdout):
             if stream is not None:
@@ -145,20 +137,31 @@ class Pool:
         self.idle: list[Worker] = []
 
     def ask(self, request: Mapping[str, Any], wall_s: float = WALL_LIMIT_S) -> Any:
-        """Raises WorkerFailure."""
-        with self.lock:
-            self.idle = [worker for worker in self.idle if worker.process.poll() is None]
-            worker = self.idle.pop(0) if self.idle else Worker()
-            if not self.idle:
-                # a warm spare, should this one be killed; it imports while the request is computed
-                self.idle.append(Worker())
-        answer = worker.ask(request, wall_s)
+        """Raises WorkerFailure. A child that dies without reaching a limit may have been killed from outside, so the
+        request is put once more."""
+        worker = self._take()
+        try:
+            answer = worker.ask(request, wall_s, cpu_s=CPU_LIMIT_S)
+        except WorkerFailure as failure:
+            if failure.kind != "died":
+                raise
+            worker = self._take()
+            answer = worker.ask(request, wall_s, cpu_s=CPU_LIMIT_S)
         with self.lock:
             if len(self.idle) < MAX_IDLE:
                 self.idle.insert(0, worker)
                 return answer
         worker.kill()
         return answer
+
+    def _take(self) -> Worker:
+        with self.lock:
+            self.idle = [worker for worker in self.idle if worker.process.poll() is None]
+            worker = self.idle.pop(0) if self.idle else Worker()
+            if not self.idle:
+                # a warm spare, should this one be killed; it imports while the request is computed
+                self.idle.append(Worker())
+        return worker
 
     def close(self) -> None:
         with self.lock:
@@ -244,17 +247,17 @@ def serve() -> None:
     from verifiers.symbolic import answer, warm
 
     warm()
-    _write(answers, {"ready": True})
+    write_frame(answers, {"ready": True})
     while True:
-        request = _read(requests, None, owner)
+        request = read_frame(requests, None, owner)
         if request is None:
             return
         budget = float(request.get("cpu_s", CPU_LIMIT_S))
-        # no handler: the signal ends the process, also inside compiled code
-        signal.setitimer(signal.ITIMER_VIRTUAL, budget)
+        # user and system time; no handler: the signal ends the process, also inside compiled code
+        signal.setitimer(signal.ITIMER_PROF, budget)
         reply = answer(request)
-        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-        _write(answers, reply)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        write_frame(answers, reply)
 
 
 if __name__ == "__main__":

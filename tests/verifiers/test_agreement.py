@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from verifiers import peers
 from verifiers.agreement import Side, compare, verdicts_of
 from verifiers.audit import LabelledRow, read_rows, run_audit
-from verifiers.peers import MATH_VERIFY, PeerWorker
+from verifiers.peers import MATH_VERIFY, PEERS, PeerMissing
 from verifiers.verdict import Verdict, correct, incorrect, undecided
 from verifiers.workers import WorkerFailure
 
@@ -78,9 +79,42 @@ def test_math_verify_runs_in_children_from_a_thread() -> None:
 
 
 def test_a_child_that_does_not_answer_in_time_is_killed() -> None:
-    worker = PeerWorker()
-    slow = {"golds": [r"\frac{5^{2017}-5}{4}"], "response": r"\boxed{5^{\left(5^{\left(5^5\right)}\right)} - 4}"}
+    worker = peers.start(MATH_VERIFY)
+    tower = r"\boxed{5^{\left(5^{\left(5^5\right)}\right)} - 4}"
+    slow = {"golds": [r"\frac{5^{2017}-5}{4}"], "response": tower, "source": "all"}
     with pytest.raises(WorkerFailure) as failure:
         worker.ask(slow, 0.0)
     assert failure.value.kind == "wall-limit"
     assert worker.process.poll() is not None
+
+
+@pytest.mark.parametrize("name", PEERS)
+def test_a_peer_that_is_not_installed_is_one_message(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    with pytest.raises(PeerMissing, match=r"is not installed for .*pip install") as error:
+        verdicts_of(name, [row(1, None)])
+    assert str(error.value).startswith(f"{name}: ")
+
+
+def test_a_peer_whose_import_fails_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "trl").mkdir()
+    (tmp_path / "trl" / "__init__.py").write_text("raise ImportError('no accelerate here')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(PeerMissing, match="no accelerate here"):
+        peers.start("trl")
+
+
+def test_what_a_peer_says_becomes_a_status() -> None:
+    def judged(*answers: bool | None, response: str = r"\boxed{7}") -> str:
+        said = iter(answers)
+        return peers.judge(lambda *_: next(said), ["7", "8"][: len(answers)], response, "all")["status"]
+
+    assert [judged(True), judged(False), judged(None)] == ["correct", "incorrect", "undecided"]
+    assert judged(False, True) == "correct"
+    assert judged(False, True, response="7") == "correct"
+
+    def broken(*_: str) -> bool:
+        raise RecursionError
+
+    assert peers.judge(broken, ["7"], "7", "all") == {"status": "incorrect", "reason": "error-RecursionError"}

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from verifiers.audit import AuditResult, Rate
     from verifiers.cases import LabelledRow
+    from verifiers.verdict import Verdict
 
 
 def command(
@@ -37,7 +38,9 @@ def command(
     verifier: Annotated[
         list[str] | None,
         typer.Option(
-            "--verifier", help="Compare this verifier with the others so named: math, choice, qa, format, math-verify."
+            "--verifier",
+            help="Compare this verifier with the others so named: math, choice, qa, format; where they are installed "
+            "math-verify, trl, verl, verl-math-verify, verl-math-dapo.",
         ),
     ] = None,
     label: Annotated[
@@ -63,6 +66,7 @@ def command(
     from pipeline.config import RecipeError
     from pipeline.progress import stderr_console
     from verifiers.audit import RowError, read_rows, run_audit
+    from verifiers.peers import PeerMissing
     from verigold.commands.verify import print_table
     from verigold.report.audit import render
 
@@ -76,11 +80,14 @@ def command(
     except RowError as error:
         raise RecipeError(str(error)) from None
     audit = result.to_json()
-    if verifier:
-        audit["agreement"] = agreement(result, verifier, workers=workers, console=console)
     unlabelled = all(row.correct is None for row in result.rows)
-    if metamorphic or (metamorphic is None and unlabelled):
-        audit["metamorphic"] = rewritten(result.rows)
+    try:
+        if verifier:
+            audit["agreement"] = agreement(result, verifier, workers=workers, console=console)
+        if metamorphic or (metamorphic is None and unlabelled):
+            audit["metamorphic"] = rewritten(result.rows, verifier or [], workers=workers, console=console)
+    except PeerMissing as error:
+        raise RecipeError(f"--verifier {error}") from None
     out.mkdir(parents=True, exist_ok=True)
     write_text(out / "audit.json", json.dumps(audit, ensure_ascii=False, indent=1) + "\n")
     write_text(out / "report.html", render(audit))
@@ -91,15 +98,21 @@ def command(
 
 
 def check_verifiers(names: Sequence[str]) -> None:
-    """Raises RecipeError for a name that is not known, or given twice."""
+    """Raises RecipeError for a name that is not known, given twice, or whose package is not installed."""
     from pipeline.config import RecipeError
     from verifiers.agreement import known_verifiers
+    from verifiers.peers import PEERS, PeerMissing, check_installed
 
     for name in names:
         if name not in known_verifiers():
             raise RecipeError(f"--verifier {name}: unknown verifier; known: {', '.join(known_verifiers())}")
         if names.count(name) > 1:
             raise RecipeError(f"--verifier {name}: given twice; name each verifier once")
+        try:
+            if name in PEERS:
+                check_installed(name)
+        except PeerMissing as error:
+            raise RecipeError(f"--verifier {error}") from None
 
 
 def labelled(result: AuditResult, out: Path, sample: int, *, show_verdict: bool, console: Console) -> AuditResult:
@@ -125,33 +138,46 @@ def labelled(result: AuditResult, out: Path, sample: int, *, show_verdict: bool,
     return replace(result, rows=tuple(rows))
 
 
+def judged(name: str, rows: Sequence[LabelledRow], *, workers: int | None, console: Console) -> tuple[Verdict, ...]:
+    """Verdicts of one verifier on all rows, with a bar for those of other packages, which take minutes."""
+    from pipeline.progress import progress
+    from verifiers.agreement import verdicts_of
+    from verifiers.peers import PEERS
+
+    if name not in PEERS:
+        return tuple(verdicts_of(name, rows, workers=workers))
+    with progress(console, f"audit: {name}", len(rows)) as advance:
+        return tuple(verdicts_of(name, rows, workers=workers, advance=advance))
+
+
 def agreement(result: AuditResult, names: Sequence[str], *, workers: int | None, console: Console) -> dict[str, Any]:
     """`agreement` of audit.json. One name alone is compared with the verifiers that the rows name."""
-    from pipeline.progress import progress
-    from verifiers.agreement import NAMED, Side, compare, verdicts_of
-    from verifiers.peers import MATH_VERIFY
+    from verifiers.agreement import NAMED, Side, compare, sides_of
 
-    rows: Sequence[LabelledRow] = result.rows
-    sides = [Side(name=NAMED, verdicts=result.verdicts)] if len(names) == 1 else []
-    for name in names:
-        if name == MATH_VERIFY:
-            with progress(console, f"audit: {name}", len(rows)) as advance:
-                verdicts = verdicts_of(name, rows, workers=workers, advance=advance)
-        else:
-            verdicts = verdicts_of(name, rows, workers=workers)
-        sides.append(Side(name=name, verdicts=tuple(verdicts)))
+    sides: list[Side] = []
+    for name in sides_of(names):
+        own = result.verdicts if name == NAMED else judged(name, result.rows, workers=workers, console=console)
+        sides.append(Side(name=name, verdicts=own))
     return compare(result.pairs, sides)
 
 
-def rewritten(rows: Sequence[LabelledRow]) -> dict[str, Any]:
+def rewritten(
+    rows: Sequence[LabelledRow], names: Sequence[str], *, workers: int | None, console: Console
+) -> dict[str, Any]:
     """`metamorphic` of audit.json; its totals go to stdout."""
     from verifiers.metamorphic_golds import metamorphic
 
-    kinds = metamorphic(rows)
-    for must, name in (("accept", "rewritings not accepted"), ("refuse", "near misses not refused")):
-        members = [entry for entry in kinds.values() if entry["must"] == must]
-        typer.echo(f"{name}: {sum(entry['wrongly'] for entry in members)} of {sum(entry['n'] for entry in members)}")
-    return kinds
+    def verdicts(name: str, asked: Sequence[LabelledRow]) -> Sequence[Verdict]:
+        return judged(name, asked, workers=workers, console=console)
+
+    found = metamorphic(rows, names=names, verdicts=verdicts)
+    kinds = found["kinds"].values()
+    for name in found["verifiers"]:
+        for must, told in (("accept", "rewritings not accepted"), ("refuse", "near misses not refused")):
+            members = [entry["by_verifier"][name] for entry in kinds if entry["must"] == must]
+            wrongly, n = sum(entry["wrongly"] for entry in members), sum(entry["n"] for entry in members)
+            typer.echo(f"{name}: {told}: {wrongly:,} of {n:,}")
+    return found
 
 
 def print_few_labels(result: AuditResult) -> None:
