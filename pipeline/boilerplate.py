@@ -7,9 +7,11 @@ INSTRUCTIONS = (
     r" of your response should be of the form answer:[^\n]*?(?:where \$?answer is the answer to the problem\.?|\.))?",
     r"remember to put your answer on its own line after \"?answer:?\"?\.?",
     r"(?:please\s+)?reason step by step,?\s*(?:and\s+)?put your final answer (?:with)?in \\?boxed\s*\{?\s*\}?\.?",
-    r"(?:please\s+)?(?:put|enclose|write|present|provide|give|output|return) (?:your|the) (?:final )?answer"
-    r"(?: with)?in(?:side)? \\?boxed\s*\{?\s*\}?\.?",
+    r"(?:(?:please|you (?:must|should)|(?:make|be) sure to|remember to)\s+)*(?:put|enclose|write|present|provide|give"
+    r"|output|return|state|express|answer with)\s+(?:(?:your|the|only|only the)\s+){0,2}(?:final\s+)?answer\b"
+    r"[^.\n$\\]{0,40}?\\?boxed\s*\{(?:your answer)?\s*\}(?: at the end)?\.?",
     r"please (?:think|reason|solve|answer)[^.\n]*step by step\.?",
+    r"(?<![^.?!\n$] )think step by step(?: before answering)?\.",
     r"the (?:final )?answer should be (?:put |enclosed |given )?(?:with)?in \\boxed\s*\{?\s*\}?\.?",
     r"return your final response within \\boxed\s*\{?\s*\}?\.?(?: only include the letter choice[^.\n]*\.)?",
 )

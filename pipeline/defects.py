@@ -9,21 +9,32 @@ from pipeline.canonical_text import FIGURE
 from pipeline.problem import Problem
 
 _HYPERLINK = re.compile(
-    r"https?://|\bwww\.|\\(?:url|href)\b|!\[[^\]]*\]\(|\bimage\d*\.(?:png|jpg|gif)|<img\b", re.IGNORECASE
+    r"(?:https?|ftp)://|\bwww\.|\\(?:url|href|includegraphics)\b|!\[[^\]]*\]\(|\bimage\d*\.(?:png|jpg|gif)|<img\b",
+    re.IGNORECASE,
 )
 _SELF_CONTAINED = re.compile(
     r"\\begin\{(?:array|tabular|tikzpicture|asy|table|matrix|pmatrix|bmatrix|vmatrix|align|cases)"
     r"|\[asy\]|<asy>|\|\s*-{2,}"
 )
 _FIGURE_WORDS = re.compile(
-    r"\b(?:figure|diagram|picture|drawing|image)\b(?: \w+){0,3} (?:below|above|shown)"
+    r"\b(?:figure|diagram|picture|drawing|image|histogram)\b(?: \w+){0,3} (?:below|above|shown)"
+    r"|\b(?:see|refer to|look at|consult) the (?:figure|diagram|picture|image)\b"
     r"|\b(?:in|from) the (?:given |following |accompanying )?(?:figure|diagram|picture|image)\b"
-    r"|\bas (?:shown|illustrated|pictured|depicted)\b"
+    r"|\bas (?:shown|illustrated|pictured|depicted)\b(?! (?:by|earlier|previously|that)\b)"
     r"|\b(?:is|are) (?:shown|pictured|graphed|illustrated|depicted)"
     r"(?:(?: \w+){0,3} (?:below|above|here)\b|\s*(?:[.,:]|\Z))"
     r"|\b(?:figure|diagram|graph) shows\b|\b(?:pictured|shown|graphed) below\b|\bgraph (?:below|above|shown)",
     re.IGNORECASE,
 )
+
+
+_TABLE_WORDS = re.compile(
+    r"\b(?:based on|according to|from|in|use|using) the (?:table|chart|spreadsheet)\b(?: \w+){0,3}"
+    r" (?:below|above|shown)"
+    r"|\b(?:table|chart) (?:below|above) (?:shows|gives|lists)\b",
+    re.IGNORECASE,
+)
+_TEXT_TABLE = re.compile(r"(?:^[^\n]*\d[^\n\d]+\d[^\n]*(?:\n|\Z)){2}", re.MULTILINE)
 
 
 def find_hyperlink(row: Problem) -> str | None:
@@ -41,11 +52,15 @@ def find_missing_figure(row: Problem) -> str | None:
     if _SELF_CONTAINED.search(row.question):
         return None
     match = _FIGURE_WORDS.search(row.question)
+    if match is None and not _TEXT_TABLE.search(row.question):
+        match = _TABLE_WORDS.search(row.question)
     return match.group() if match else None
 
 
 _PROOF = re.compile(
-    r"\b(?:prove|show|demonstrate|disprove|justify)(?: or disprove)? (?:that|the|why|your|whether|if|there)\b",
+    r"\b(?:dis)?prove(?: or disprove)?\b(?: (?:that|the|why|whether|if|there)\b)?|\bgive (?:a|the) proof\b"
+    r"|\b(?:show|demonstrate|justify|verify|establish)(?:,? with proof,)?(?: (?:that|the|why|whether|if|there)\b"
+    r"|(?=:? ?(?:\$|\\\()))",
     re.IGNORECASE,
 )
 _ASKS = re.compile(
@@ -57,54 +72,71 @@ _ASKS = re.compile(
 
 def find_proof(row: Problem) -> str | None:
     """Asks for a proof and for nothing that could be checked."""
-    match = _PROOF.search(row.question)
-    if match is None:
-        return None
-    rest = row.question[: match.start()] + " " + row.question[match.end() :]
-    return None if _ASKS.search(rest) else match.group()
+    match = _PROOF.search(row.question) if row.verifier == "math" else None
+    return match.group() if match and not _ASKS.search(_PROOF.sub(" ", row.question)) else None
 
 
-_YES_NO = re.compile(r"\\?(?:text|textbf|mathrm|mathbf)?\s*\{?\s*(?:yes|no|true|false)\s*\}?\.?", re.IGNORECASE)
+_YES_NO = re.compile(
+    r"\\?(?:text|textbf|mathrm|mathbf)?\s*\{?\s*(?:yes|no|true|false)\s*\}?(?:\.?|[,;:.]\s.*)",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 def find_yes_no(row: Problem) -> str | None:
     return row.ground_truth if _YES_NO.fullmatch(row.ground_truth) else None
 
 
-_PARTS = re.compile(r"(?:^|\n|\s)\(?([a-d]|i{1,3}|iv|[1-4])[).]\s+(?=[A-Z\\$])")
-_TWO_PARTS = (("a", "b"), ("i", "ii"), ("1", "2"))
+_PARTS = re.compile(
+    r"(?:^|\n|\s)(?:\(?([a-d]|i{1,3}|iv|[1-4])[).]|\(([A-D]|I{1,3}|IV)\)|(?:Part|Question|Problem) ([1-4])[:.])"
+    r"\s+(?=[A-Z\\$])"
+)
+_PART_ASKS = re.compile(
+    r"\?|(?:\A|[.;,:]\s+|\b(?:then|and|to)\s+)(?:find|compute|determine|calculate|evaluate|what|how|solve|simplify|express"
+    r"|give|state|list|which|prove|show|write|use)\b",
+    re.IGNORECASE,
+)
+_TWO_PARTS = (("a", "b"), ("i", "ii"), ("1", "2"), ("A", "B"), ("I", "II"))
 
 
 def find_parts(row: Problem) -> str | None:
     """Several questions in one: lettered parts of which each asks."""
     marks = list(_PARTS.finditer(row.question))
-    labels = [mark.group(1) for mark in marks]
+    labels = [next(filter(None, mark.groups())) for mark in marks]
     for first, second in _TWO_PARTS:
         if first not in labels or second not in labels[labels.index(first) :]:
             continue
         start = marks[labels.index(first)].end()
         middle = labels.index(second, labels.index(first))
         pieces = (row.question[start : marks[middle].start()], row.question[marks[middle].end() :])
-        if all(_ASKS.search(piece) for piece in pieces):
+        if all(_PART_ASKS.search(piece) for piece in pieces):
             return f"({first}) and ({second})"
     return None
 
 
-_LEAK = re.compile(
-    r"(?:\bthe (?:final |correct )?answer is|\b(?:final |correct )?answer\s*[:=]|####|\bans\s*[:.=])"
-    r"\s*\$?\s*(?:\\boxed\s*\{)?\s*([^\s$}.,;]+)"
-    r"|\\boxed\s*\{([^{}]+)\}",
+_STATED = re.compile(
+    r"(?P<open>####|\b(?:final |correct )?answer\s*[:=]|\bans\s*[:.=])|\bthe (?:final |correct )?answer is:?"
+    r"|(?P<box>\\boxed\s*\{)",
     re.IGNORECASE,
 )
+_BEFORE_VALUE = re.compile(r"[\s$]*(?:\\boxed\s*\{)?[\s$]*")
+_VALUE_ENDS = re.compile(r"[\s$}]*(?:[.,](?!\d)|[;:!)\]]|\Z)|[$} \t]*\n")
+_WORD_FOLLOWS = re.compile(r"[$}]*\s+[A-Za-z]")
+_COMMA = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_LONGEST_STATED = 300
 
 
 def find_leak(row: Problem) -> str | None:
-    """The question states its own answer."""
-    gold = re.sub(r"\s+", "", row.ground_truth).strip("$")
-    for match in _LEAK.finditer(row.question):
-        stated = re.sub(r"\s+", "", match.group(1) or match.group(2) or "").strip("$")
-        if stated and stated == gold:
-            return match.group()
+    """The question states its own answer: `the answer is 5 less than 10` does not, `Answer: 5 apples` does."""
+    gold = _COMMA.sub("", row.ground_truth.strip().strip("$"))
+    for mark in _STATED.finditer(row.question) if gold else ():
+        start = _BEFORE_VALUE.match(row.question, mark.end())
+        tail = _COMMA.sub("", row.question[start.end() if start else mark.end() :][: len(gold) + _LONGEST_STATED])
+        if not tail.startswith(gold):
+            continue
+        after = tail[len(gold) :]
+        ends = after.startswith("}") if mark["box"] else _VALUE_ENDS.match(after)
+        if ends or (mark["open"] and _WORD_FOLLOWS.match(after)):
+            return mark.group()
     return None
 
 
@@ -118,12 +150,31 @@ _SCRIPTS = (
     ("HEBREW", "he"),
     ("DEVANAGARI", "hi"),
     ("THAI", "th"),
+    ("GREEK", "el"),
+    ("ARMENIAN", "hy"),
+    ("GEORGIAN", "ka"),
+    ("BENGALI", "bn"),
+    ("TAMIL", "ta"),
+    ("TELUGU", "te"),
+    ("KANNADA", "kn"),
+    ("MALAYALAM", "ml"),
+    ("GUJARATI", "gu"),
+    ("GURMUKHI", "pa"),
+    ("SINHALA", "si"),
+    ("MYANMAR", "my"),
+    ("KHMER", "km"),
+    ("LAO", "lo"),
+    ("ETHIOPIC", "am"),
 )
+_GREEK_SYMBOL = re.compile("(?<![\u0370-\u03ff\u1f00-\u1fff])[\u0370-\u03ff]{1,2}(?![\u0370-\u03ff\u1f00-\u1fff])")
+_MATHEMATICS = re.compile(r"\$[^$]*\$|\\[A-Za-z]+|\\\(.*?\\\)|\\\[.*?\\\]", re.DOTALL)
 
 
 def main_script(text: str) -> str:
     """Language of the commonest script among words, mathematics left out; "en" for Latin, and for too little text."""
-    prose = re.sub(r"\$[^$]*\$|\\[A-Za-z]+|\\\(.*?\\\)|\\\[.*?\\\]", " ", text, flags=re.DOTALL)
+    if text.isascii():
+        return "en"
+    prose = _GREEK_SYMBOL.sub(" ", _MATHEMATICS.sub(" ", text))
     counts: dict[str, int] = {}
     for letter in prose:
         if letter.isalpha() and not letter.isascii():
@@ -136,3 +187,41 @@ def main_script(text: str) -> str:
     language, most = max(counts.items(), key=lambda item: (item[1], item[0]))
     words = len(re.findall(r"[A-Za-z]{2,}", prose))
     return language if most > words else "en"
+
+
+_BARE = re.compile(r"\\(?:text|mbox|textrm|textbf|mathrm)\s*\{[^{}]*\}")
+_DANGLING = re.compile(
+    r"(?:\\[dt]?frac\s*(?:\{[^{}]*\}|\w)?|\\sqrt|\\cdot|\\times|\\pm|[*/^_]|=|(?<=[\d\s}])\+)\s*\Z|=\s+=|[+=]\s*[*/]"
+)
+
+
+def find_broken_gold(gold: str) -> str | None:
+    """What shows that a formula is cut off or garbled: brackets that do not balance, operators without operands."""
+    bare = _BARE.sub("t", gold)
+    delimited = len(re.findall(r"\\left(?![a-z])", bare)), len(re.findall(r"\\right(?![a-z])", bare))
+    if delimited[0] != delimited[1]:
+        return "\\left without \\right"
+    if bare.count("\\begin{") != bare.count("\\end{"):
+        return "\\begin without \\end"
+    plain = re.sub(r"\\[{}]", "", bare)
+    if plain.count("{") != plain.count("}"):
+        return "braces"
+    opened, closed = (sum(map(plain.count, marks)) for marks in ("([", ")]"))
+    if opened != closed and not delimited[0] and "begin{" not in bare:
+        return "brackets"
+    match = _DANGLING.search(bare)
+    return match.group() if match else None
+
+
+_ZERO = r"0+(?:\.0*)?(?![\d.^!])"
+_NO_VALUE = re.compile(
+    rf"\\[dt]?frac\s*\{{[^{{}}]*\}}\s*\{{\s*{_ZERO}\s*\}}|(?:/|\\div)\s*{_ZERO}|\\(?:log|ln|lg)\s*[({{]?\s*{_ZERO}(?!\s*[+*])"
+    rf"|(?<![\d.])0\s*\^\s*\{{?\s*-|\\infty\s*(?:-|/|\\div)\s*\\infty|(?<![\d.])0\s*(?:\*|\\cdot|\\times)\s*\\infty"
+    r"|\\frac\s*\{\s*\\infty\s*\}\s*\{\s*\\infty\s*\}"
+)
+
+
+def find_undefined_gold(gold: str) -> str | None:
+    """A quotient by zero, a logarithm of zero and their like: no value, so equal to nothing, not even to itself."""
+    match = _NO_VALUE.search(gold)
+    return match.group() if match else None

@@ -9,7 +9,10 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Literal
 
-NO_GOLD = frozenset({"", "None", "null", "NaN", "nan", "N/A"})
+NO_GOLD = frozenset(
+    ("", "none", "null", "nan", "n/a", "-", "?", "...", "[]", "{}", "tbd", "unknown", "proof", "notfound", "not found")
+)
+"""What stands where a gold is missing, in small letters."""
 MISSING = object()
 LETTERS = "ABCDEFGHIJ"
 
@@ -133,6 +136,12 @@ def _float_text(value: float) -> str:
     if value == int(value) and abs(value) < 2**63:
         return str(int(value))
     return format(Decimal(repr(value)), "f")
+
+
+def is_missing_gold(text: str) -> bool:
+    """Whether a gold says only that there is none."""
+    bare = re.sub(r"\\boxed\s*\{\s*\}", "", text).strip().strip("$").strip()
+    return bare.casefold() in NO_GOLD
 
 
 def extract_gold(text: str, pattern: AnswerPattern) -> str | None:

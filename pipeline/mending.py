@@ -21,7 +21,9 @@ _CREDIT = re.compile(
     r"(?:\n\s*|\s{2,}|(?<=[.?!$\]])\s*)(?:\(?\[i\][^\[\]\n]{0,120}(?:\[/i\]\)?\.?)?|\[i\])\s*\Z|\n\s*\(\s*\Z",
     re.IGNORECASE,
 )
-_HTML = re.compile(r"</?(?:p|br|div|span|b|i|em|strong|sub|sup|u|center)\s*/?>", re.IGNORECASE)
+_BLOCK_TAG = re.compile(r"</?(?:p|br|div|center)\s*/?>", re.IGNORECASE)
+_INLINE_TAG = re.compile(r"</?(?:span|b|i|em|strong|u)\s*>", re.IGNORECASE)
+_SCRIPT_TAG = re.compile(r"<(su[bp])>([^<>]{1,40})</\1>", re.IGNORECASE)
 _ENTITY = {"&nbsp;": " ", "&lt;": "<", "&gt;": ">", "&quot;": '"', "&#39;": "'"}
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b\u200e\u200f\u2060\ufeff]")
 
@@ -82,7 +84,9 @@ def _without_markup(text: str) -> str:
 
 def _markup(text: str) -> str:
     text = _PAIRED.sub(r"\2", text)
-    text = _HTML.sub(" ", _BBCODE.sub(lambda match: "\n- " if match.group() == "[*]" else "", text))
+    text = _SCRIPT_TAG.sub(lambda match: ("^" if match[1].lower() == "sup" else "_") + f"{{{match[2]}}}", text)
+    text = _INLINE_TAG.sub("", _BLOCK_TAG.sub(" ", text))
+    text = _BBCODE.sub(lambda match: "\n- " if match.group() == "[*]" else "", text)
     for entity, plain in _ENTITY.items():
         text = text.replace(entity, plain)
     return text
@@ -103,8 +107,9 @@ _CHOICE_GOLD = re.compile(r"\\?(?:text|textbf|mathrm|mathbf)?\s*\{?\s*\(?([A-J])
 _NEEDS_OPTIONS = re.compile(
     r"\bwhich\b(?! (?:angle|side|day|month|year|digit|number is))|\bof (?:these|the following|the above)\b"
     r"|\bfollowing\b"
+    r"|\b(?:most|least) likely\b"
     r"|\bclosest\b|\bbest\b|\bnone of\b|\ball of the above\b|\bnearest to\b|\bmust be\b|\bcould be\b|\bexcept\b"
-    r"|\bequals\s*:"
+    r"|\bequals\s*:|\bapproximate(?:ly)?\b|\broughly\b|\babout how\b|\bestimate\b"
     r"|\bis\s*:?\s*\Z|\bare\s*:?\s*\Z|\bletter\b|\bchoices?\b|\boptions?\b|:\s*\Z",
     re.IGNORECASE,
 )
@@ -116,9 +121,7 @@ def open_choice(row: Problem) -> tuple[Problem, str | None]:
     """A multiple-choice row in open form when its options do not matter; (row, reason) when they do."""
     stem, options = split_options(row.question)
     if not options:
-        lettered = _CHOICE_GOLD.fullmatch(row.ground_truth) and re.search(
-            r"\bletter\b|\bwhich of\b", row.question, re.I
-        )
+        lettered = _wants_lost_option(row)
         return row, "multiple-choice" if lettered else None
     letter = _CHOICE_GOLD.fullmatch(row.ground_truth)
     if row.verifier == "choice":
@@ -128,27 +131,47 @@ def open_choice(row: Problem) -> tuple[Problem, str | None]:
     if tail.strip() and not _LETTER_WANTED.fullmatch(tail.strip()):
         return row, "multiple-choice"
     values = [_option_value(option) for option in (*others, last)]
+    place = ord(letter.group(1)) - ord("A") if letter is not None else None
+    gold = row.ground_truth if place is None else values[place] if place < len(values) else ""
     matters = _NEEDS_OPTIONS.search(stem.strip()) or any(_FREE_OPTION.search(value) for value in values)
-    if matters or not stem.strip():
+    if matters or not (_ASKS_OPENLY.search(stem) and _is_checkable(gold)):
         return row, "multiple-choice"
-    gold = row.ground_truth
-    if letter is not None:
-        place = ord(letter.group(1)) - ord("A")
-        if place >= len(values) or not values[place]:
-            return row, "multiple-choice"
-        gold = values[place]
     opened = replace(row, question=_tidy_stem(stem), ground_truth=gold)
     return with_meta(opened, opened_choice=True, choice_gold=row.ground_truth), None
 
 
+_ASKS_OPENLY = re.compile(
+    r"\?|=\s*\$?\s*\Z|\b(?:find|compute|determine|calculate|evaluate|solve|simplify|what|how|express|write|factor)\b",
+    re.IGNORECASE,
+)
+_CHECKABLE = re.compile(r"\d|\\[A-Za-z]|[\^_=+/*<>π√∞]|\A[A-Za-z]\Z")
+_PROSE_WORD = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{3,}")
+MOST_WORDS = 2
+"""Words of a gold up to which it is a value with its unit, and no sentence."""
+
+
+def _is_checkable(gold: str) -> bool:
+    """A number or formula, perhaps with a unit: what rules can compare without having seen the options."""
+    return _CHECKABLE.search(gold) is not None and len(_PROSE_WORD.findall(gold)) <= MOST_WORDS
+
+
+def _wants_lost_option(row: Problem) -> bool:
+    """Asks for the letter of an option, and the letter is nowhere in the question."""
+    letter = _CHOICE_GOLD.fullmatch(row.ground_truth)
+    if letter is None or not re.search(r"\bletter\b|\bwhich of\b", row.question, re.IGNORECASE):
+        return False
+    return re.search(rf"(?<![A-Za-z]){letter.group(1)}(?![A-Za-z])", row.question) is None
+
+
 def _option_value(option: str) -> str:
     value = re.sub(r"\\(?:qquad|quad|hspace\{[^}]*\}|[ ,;!])|~", " ", option)
-    value = re.sub(r"\A[\s:.)}\]$\\]*(?=\S)|[\s,;.$\\]+\Z", "", value)
+    value = re.sub(r"\A(?:[\s:.)}\]$]|\\(?![A-Za-z]))*(?=\S)|[\s,;.$\\]+\Z", "", value)
     return value.strip()
 
 
 def _tidy_stem(stem: str) -> str:
-    stem = stem.rstrip()
-    if stem.count("$") % 2 == 1:
-        stem = stem.rpartition("$")[0]
-    return re.sub(r"(?:\\\[|\\\(|\$)\s*\Z", "", stem).rstrip()
+    """The stem without the opening mark of the formula that held the options. Other dollars may be prices."""
+    stem = re.sub(r"(?:\\(?:qquad|quad|hspace\{[^{}]*\}|[,;!])\s*)+\Z", "", stem.rstrip()).rstrip()
+    if stem.endswith("$") and len(re.findall(r"(?<!\\)\$", stem)) % 2 == 1:
+        stem = stem[:-1]
+    return re.sub(r"(?:\\\[|\\\()\s*\Z", "", stem).rstrip()

@@ -17,7 +17,6 @@ from typing import Any, Literal
 from pipeline.config import STRICT, RecipeError
 from pipeline.fields import (
     MISSING,
-    NO_GOLD,
     AnswerPattern,
     UnreadableError,
     choices_of,
@@ -25,6 +24,7 @@ from pipeline.fields import (
     encodable,
     extract_gold,
     gold_text,
+    is_missing_gold,
     question_piece,
     value_at,
     with_choices,
@@ -241,7 +241,7 @@ def _answer(source: Source, row: Mapping[str, Any]) -> tuple[str, dict[str, Any]
     else:
         text = gold_text(value, source.answer)
     gold = extract_gold(text, source.answer_pattern)
-    if gold is None or gold in NO_GOLD:
+    if gold is None or is_missing_gold(gold):
         raise UnreadableError("no-gold", f"field '{source.answer}' has no gold ({source.answer_pattern})")
     return encodable(gold, "gold"), options
 

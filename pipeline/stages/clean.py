@@ -7,16 +7,18 @@ from dataclasses import dataclass, replace
 
 from pipeline.config import STRICT
 from pipeline.defects import (
+    find_broken_gold,
     find_figure,
     find_hyperlink,
     find_leak,
     find_missing_figure,
     find_parts,
     find_proof,
+    find_undefined_gold,
     find_yes_no,
     main_script,
 )
-from pipeline.fields import NO_GOLD
+from pipeline.fields import is_missing_gold
 from pipeline.gold import options_of, with_meta
 from pipeline.mending import mend_gold, mend_question, open_choice
 from pipeline.problem import Problem
@@ -62,13 +64,14 @@ class Clean:
         row = replace(problem, question=question, ground_truth=gold)
         if not question:
             return row, "empty-question", ""
-        if gold in NO_GOLD:
+        if is_missing_gold(gold):
             return row, "no-gold", ""
         row, reason = open_choice(row)
         if reason is not None:
             return row, reason, "answer options"
         for name, test in self._tests():
-            found = test(row)
+            # A leading "Question 1:" is gone from the mended text.
+            found = test(row) or (test(problem) if name == "multi-part" else None)
             if found is not None:
                 return row, name, found[:80]
         return with_meta(row, cleaned=notes) if notes else row, None, ""
@@ -97,6 +100,10 @@ class Clean:
 
 
 def _gold_fault(row: Problem, seen: dict[tuple[str, str, str], str | None]) -> str | None:
+    if row.verifier == "math" and find_broken_gold(row.ground_truth):
+        return "gold-unparsable"
+    if row.verifier == "math" and find_undefined_gold(row.ground_truth):
+        return "gold-unequal-to-itself"
     key = (row.ground_truth, row.verifier, row.verifier_options)
     if key not in seen:
         golds, options = options_of(row)
