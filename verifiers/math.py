@@ -21,6 +21,7 @@ from verifiers.answer.tree import Node, TooComplex, Unreadable, holds
 from verifiers.answer.views import mentions, views
 from verifiers.choice import choice_verdict, gold_letters
 from verifiers.normalise import key, plain, unfence
+from verifiers.reasoning_gym import check_own
 from verifiers.symbolic import encoded
 from verifiers.verdict import Status, Verdict, correct, incorrect, undecided
 
@@ -121,12 +122,13 @@ def check_gold(
 ) -> Verdict:
     """Correct when the ground truth (one of several aliases) can be read and equals itself; otherwise undecided with
     reason gold-empty, gold-unparsable or gold-unequal-to-itself. `options` are those of the verifier."""
-    del options
     golds = [ground_truth] if isinstance(ground_truth, str) else list(ground_truth)
     if not any(gold.strip() for gold in golds):
         return undecided("gold-empty")
     if verifier == "qa":
         return correct("exact", golds[0])
+    if verifier == "reasoning_gym":
+        return check_own(golds[0], options or {})
     if verifier == "choice":
         return correct("exact", golds[0]) if any(map(gold_letters, golds)) else undecided("gold-unparsable")
     faults = [typed_gold(gold).fault for gold in golds]
