@@ -13,10 +13,17 @@ from verifiers.choice import verify_choice
 from verifiers.format import verify_format
 from verifiers.math import verify_math
 from verifiers.qa import verify_qa
+from verifiers.reasoning_gym import verify_reasoning_gym
 from verifiers.verdict import Status, Verdict, Verifier
 from verifiers.workers import ask_in_chunks
 
-_BY_NAME: dict[str, Any] = {"math": verify_math, "choice": verify_choice, "qa": verify_qa, "format": verify_format}
+_BY_NAME: dict[str, Any] = {
+    "math": verify_math,
+    "choice": verify_choice,
+    "qa": verify_qa,
+    "format": verify_format,
+    "reasoning_gym": verify_reasoning_gym,
+}
 VERIFIERS: Mapping[str, Verifier] = MappingProxyType(_BY_NAME)
 """The only registry. Options differ by verifier; `audit.check_options` reads them off the signature."""
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
+from verifiers import reasoning_gym
 from verifiers.answer.tree import Node, Unreadable
 
 _DIGITS = 30
@@ -19,6 +20,8 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
     if task == "verify":
         return {"verdicts": _verdicts(request)}
     try:
+        if task == reasoning_gym.TASK:
+            return reasoning_gym.scores(request)
         if task == "equal":
             return {"outcome": trees_equal(decoded(request["left"]), decoded(request["right"]))}
         if task == "math-verify":
