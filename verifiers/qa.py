@@ -53,7 +53,7 @@ def answer_text(response: str) -> tuple[str | None, str]:
     answer = extract.final_answer(response)
     if answer.text is None:
         return None, answer.reason
-    if answer.source in ("tag", "box", "boxes") or (answer.source == "marker" and not answer.text.isascii()):
+    if answer.source in ("tag", "box", "boxes", "marker"):
         return answer.text[:MAX_RESPONSE], ""
     return (extract.after_thoughts(response) or "")[:MAX_RESPONSE], ""
 
@@ -83,8 +83,10 @@ def _judged(aliases: Sequence[Alias], found: Reading) -> tuple[str, str]:
 def _matched(wanted: Alias, found: Reading, aliases: Sequence[Alias]) -> tuple[str, str]:
     if wanted.dates and any(calendar.same_date(one, other) for one in wanted.dates for other in found.dates):
         return "date", ""
+    if (wanted.bare or wanted.acronym) and said(wanted, found):
+        return "short", ""
     if wanted.bare:
-        return ("short", "") if said(wanted, found) else ("", "")
+        return "", ""
     objected = ""
     for span in spans(wanted, found):
         objected = objection(wanted, found, span, aliases)

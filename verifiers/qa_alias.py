@@ -21,6 +21,7 @@ _LEADING = re.compile(
     r"|(?:In|On|At|By|From|During|Around|About|Since|Between)\s+(?:the\s+)?(?=\d|[A-Z][a-z]+\s\d)"
     r"|(?:About|Approximately|Around|Roughly|Nearly|Typically|Usually|Generally|Mostly|c\.|ca\.|~),?\s+)"
 )
+_CAPITALS = re.compile(r"[A-Z]{3,6}")
 _PLACE = re.compile(r"^([A-Z].{3,60}?)(?:\s(?:in|at|near)\s|,\s)([A-Z][^,]{1,40})$")
 _INVERTED = re.compile(r"^([A-Z][^,\d]{1,30}),\s([A-Z][^,\d]{1,40})$")
 _HEADS = listed(
@@ -42,7 +43,7 @@ class Alias:
 
     words: canonical words. number: its digits when it is a number. dates: as `calendar.dates`.
     short: first and last name of a person with middle names. name: every word has a capital.
-    bare: a shorter form, which must be all that the answer phrase says.
+    bare: a shorter form, which must be all that the answer phrase says. acronym: NATO and the like.
     """
 
     words: tuple[str, ...]
@@ -51,6 +52,7 @@ class Alias:
     short: tuple[str, ...] = ()
     name: bool = False
     bare: bool = False
+    acronym: bool = False
 
 
 @lru_cache(maxsize=16_384)
@@ -76,13 +78,15 @@ def alias(text: str, bare: bool = False) -> Alias:
     words = tuple(word.text for word in found)
     parts = text.split()
     person = 3 <= len(parts) <= 5 and all(part[0].isupper() and part[-1].isalpha() for part in parts)
+    person = person and len(words) > 2 and not TITLES & set(words) and not any(len(word) < 3 for word in words[-1:])
     return Alias(
         words=words,
         number=number_of(words[0]) if len(words) == 1 else None,
         dates=calendar.dates(plain(text)),
-        short=(words[0], words[-1]) if person and len(words) > 2 else (),
+        short=(*words[:1], *words[-1:]) if person else (),
         name=all(part[0].isupper() or part in PARTICLES for part in parts),
         bare=bare,
+        acronym=_CAPITALS.fullmatch(text.replace(".", "").strip()) is not None,
     )
 
 
@@ -96,6 +100,7 @@ def _shorter(text: str) -> Iterator[Alias]:
     yield from _person(text)
     yield from _placed(text)
     yield from _headless(text)
+    yield from _acronym(text)
 
 
 def _person(text: str) -> Iterator[Alias]:
@@ -135,6 +140,17 @@ def _named_tail(parts: Sequence[str]) -> list[str]:
 
 
 _LINKS = listed("with from into over under near between during about against through after before that this when where")
+
+
+def _acronym(text: str) -> Iterator[Alias]:
+    """Bare: the initials of a name of three words and more."""
+    capitals = [part for part in text.replace("-", " ").split() if part[0].isupper()]
+    others = [part for part in text.split() if not part[0].isupper()]
+    if 3 <= len(capitals) <= 6 and all(part in _MINOR for part in others):
+        yield Alias(words=("".join(part[0] for part in capitals).lower(),), bare=True)
+
+
+_MINOR = listed("of the and for in on to de a an &")
 
 
 def _placed(text: str) -> Iterator[Alias]:

@@ -10,7 +10,7 @@ from functools import cached_property
 from verifiers.answer import calendar
 from verifiers.answer.lists import listed
 from verifiers.qa_alias import Alias
-from verifiers.qa_names import TITLES, initials, same_in_name
+from verifiers.qa_names import GIVEN, PARTICLES, TITLES, initials, same_in_name
 from verifiers.qa_words import Word, number_of, plain, same_spelling, same_word, words_of
 
 MAX_GAP = 2
@@ -18,7 +18,7 @@ MAX_GAP = 2
 MAX_PHRASE = 12
 MAX_SENTENCE = 400
 """Characters of the first sentence in which answer phrases are looked for."""
-_BREAK = re.compile(r"[,;:/\n]|[.!?](?=\s|$)|\b(?:and|or|not)\b", re.I)
+_BREAK = re.compile(r"[,;:/\n]|[.!?](?=\s|$)|\b(?:and|or|not|is|was|are|were|has|had|by)\b", re.I)
 _SENTENCE_END = re.compile(r"(?<=[^\s.][a-z0-9)\"”])[.!?](?=\s|$)|\n")
 _LINK = re.compile(
     r"\b(?:is|was|are|were|be|been)\s+(?:called|named|known as|termed|titled)\s+|\b(?:is|was|are|were)\s+|"
@@ -81,9 +81,11 @@ def _opened(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def said(wanted: Alias, found: Reading) -> bool:
-    """An answer phrase says the alias and nothing else."""
+    """An answer phrase says the alias and nothing else, or spells its initials out."""
     return any(
-        len(phrase) == len(wanted.words) and all(map(_same_single, phrase, wanted.words)) for phrase in found.phrases
+        (len(phrase) == len(wanted.words) and all(map(_same_single, phrase, wanted.words)))
+        or (wanted.acronym and "".join(word[0] for word in phrase if word not in _JOINS) == wanted.words[0])
+        for phrase in found.phrases
     )
 
 
@@ -91,7 +93,7 @@ def spans(wanted: Alias, found: Reading) -> Iterator[tuple[int, int]]:
     """Start and end of every mention of the alias: in order, for two words and more with up to MAX_GAP words between
     them, or in another order."""
     for short in (wanted.words, wanted.short):
-        same = _same_single if len(short) < 2 else same_in_name if wanted.name else same_word
+        same = same_in_name if wanted.name else same_word
         for start in range(len(found.words)) if short else ():
             end = _follow(short, found, start, same, name=wanted.name)
             if end is not None:
@@ -100,17 +102,21 @@ def spans(wanted: Alias, found: Reading) -> Iterator[tuple[int, int]]:
 
 
 def _same_single(left: str, right: str) -> bool:
-    """Equal where no other word supports it: spelling, or the plural of a longer word."""
+    """Equal where no other word supports it: spelling, or the plural of a longer word that is no name."""
     if same_spelling(left, right):
         return True
-    return min(len(left), len(right)) > 3 and left.isalpha() and (left + "s" == right or right + "s" == left)
+    if min(len(left), len(right)) < 4 or not left.isalpha() or left in GIVEN or right in GIVEN:
+        return False
+    return left + "s" == right or right + "s" == left
 
 
 def _follow(short: tuple[str, ...], found: Reading, start: int, same: Same, *, name: bool) -> int | None:
     """The end of the alias that starts at a place; at most half of its words differ in spelling."""
     words, place, at, fuzzy = found.words, start, 0, 0
     while at < len(short):
-        step = _step(short[at:], found, place, same, name=name, first=at == 0)
+        last = _same_single if len(short) == 1 else same_word
+        how = same if at + 1 < len(short) else last
+        step = _step(short[at:], found, place, how, name=name, first=at == 0)
         if step is None:
             return None
         taken, end = step
@@ -137,18 +143,23 @@ def _step(
 
 
 def _insertion(found: Reading, place: int, at: int, *, name: bool) -> bool:
-    """Whether the words from `place` to `at` may stand inside an alias: no list, no new sentence; in a name, names."""
+    """Whether the words from `place` to `at` may stand inside an alias: no list, no new sentence, nothing beside a
+    number; in a name, names."""
     between = found.tokens[place:at]
+    if any(number_of(word.text) is not None for word in found.tokens[place - 1 : at + 1]):
+        return False
     if _BREAK.search(found.plain, found.tokens[place - 1].end, found.tokens[at].start):
         return False
-    return not name or all(word.capital or len(word.text) < 4 for word in between)
+    if not name or not found.tokens[place - 1].capital:
+        return True
+    return all(word.capital or word.text in PARTICLES for word in between)
 
 
 def _permuted(words: tuple[str, ...], found: Reading) -> Iterator[tuple[int, int]]:
-    """The same words in another order: speed of a vehicle, vehicle speed. Numbers keep their order."""
+    """The same words in another order: speed of a vehicle, vehicle speed. Two numbers keep their order."""
     wanted = sorted(word for word in words if word not in _JOINS)
     size = len(wanted)
-    if not 2 <= size <= 6 or any(number_of(word) is not None for word in wanted):
+    if not 2 <= size <= 6 or sum(number_of(word) is not None for word in wanted) > 1:
         return
     content = found.content
     for start in range(len(content) - size + 1):

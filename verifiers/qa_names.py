@@ -60,6 +60,9 @@ def same_given(left: str, right: str) -> bool:
 
 
 def same_in_name(left: str, right: str) -> bool:
+    """Equal in the part of a name before the last word: spelling, another form of the given name, an initial."""
+    if 1 in (len(left), len(right)):
+        return left[0] == right[0] and left[0].isalpha()
     return same_word(left, right) or same_given(left, right)
 
 

@@ -24,6 +24,7 @@ _FOOTNOTE = re.compile(r"(?<=[^\W\d_]{3})\d{1,2}(?![^\W_])|(?<=, (?:1[5-9]|20)\d
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _POSSESSIVE = re.compile(r"['’`]s\b|['’`]")
 _PERCENT = re.compile(r"(?<=\d)\s?%")
+_UNIT = re.compile(r"(?<=\d)(?=(?:km|cm|mm|m|kg|g|mph|ft|lbs?|am|pm|bc|bce|ce|ad)\b)", re.I)
 _GLUED = re.compile(r"(?<=[a-z]{2})(?=[A-Z][a-z]{2})")
 _GLUED_NAME = re.compile(r"\b(?:Mac|Fitz|De|Van|Le|La|Di|Du|Da|Del)(?=[A-Z])")
 _LETTERS = str.maketrans({"ł": "l", "Ł": "L", "ø": "o", "Ø": "O", "đ": "d", "æ": "ae", "Æ": "Ae", "œ": "oe", "ß": "ss",
@@ -50,8 +51,12 @@ _NUMERALS = (
     "xix", "xx",
 )  # fmt: skip
 _ROMAN = {numeral: str(value) for value, numeral in enumerate(_NUMERALS, start=2) if len(numeral) > 1}
-_SHORT = {"saint": "st", "mount": "mt", "doctor": "dr", "mister": "mr", "versus": "vs", "junior": "jr",
-          "senior": "sr", "television": "tv", "usa": "usa", "uk": "uk", "percent": "percent"}  # fmt: skip
+_SHORT = {
+    "saint": "st", "mount": "mt", "doctor": "dr", "mister": "mr", "versus": "vs", "junior": "jr", "senior": "sr",
+    "television": "tv", "bce": "bc", "ce": "ad", "kilometers": "km", "kilometres": "km", "kilometer": "km",
+    "kilometre": "km", "meters": "m", "metres": "m", "meter": "m", "metre": "m", "feet": "ft", "foot": "ft",
+    "kilograms": "kg", "kilogram": "kg", "kilos": "kg", "lbs": "pounds", "lb": "pounds",
+}  # fmt: skip
 _PHRASES = {
     ("united", "states", "of", "america"): "usa", ("united", "states"): "usa", ("united", "kingdom"): "uk",
     ("per", "cent"): "percent", ("u", "s"): "usa",
@@ -81,6 +86,7 @@ def plain(text: str) -> str:
     text = "".join(letter for letter in text if not unicodedata.combining(letter))
     text = _FOOTNOTE.sub("", text)
     text = _DOTTED.sub(lambda match: match.group().replace(".", "").replace(" ", ""), text)
+    text = _UNIT.sub(" ", text)
     return _PERCENT.sub(" percent", _POSSESSIVE.sub("", _THOUSANDS.sub("", text)))
 
 
@@ -272,12 +278,14 @@ def same_spelling(left: str, right: str) -> bool:
 
 
 def same_word(left: str, right: str) -> bool:
-    """Equal in a phrase of several words: spelling, plural, an initial, or one letter of a long word."""
-    if same_spelling(left, right) or left + "s" == right or right + "s" == left:
+    """Equal in a phrase of several words: spelling, plural, or one letter of a long word."""
+    if same_spelling(left, right):
         return True
-    if 1 in (len(left), len(right)):
-        return left[0] == right[0] and left[0].isalpha() and len(left + right) > 3
-    if min(len(left), len(right)) < 6 or left[0] != right[0] or not (left + right).isalpha():
+    if not (left + right).isalpha():
+        return False
+    if left + "s" == right or right + "s" == left:
+        return True
+    if min(len(left), len(right)) < 6 or left[0] != right[0]:
         return False
     return Levenshtein.distance(left, right, score_cutoff=1) <= 1 and not _rivals(left, right)
 
