@@ -30,6 +30,7 @@ def _head(manifest: Mapping[str, Any]) -> str:
     size = next((label for bound, label in SIZES if rows < bound), LARGEST)
     licenses = {source["license"] for source in manifest["sources"]}
     known = COMMON_LICENSES.get(next(iter(licenses)), "other") if len(licenses) == 1 else "other"
+    files = "\n".join(f"  - split: {name}\n    path: data/{name}-*.parquet" for name in manifest["splits"])
     return f"""---
 license: {known}
 task_categories:
@@ -42,8 +43,7 @@ tags:
 configs:
 - config_name: default
   data_files:
-  - split: train
-    path: data/train-*.parquet
+{files}
 ---
 """
 
@@ -54,10 +54,19 @@ def _intro(manifest: Mapping[str, Any]) -> str:
     return f"""# Problems with verifiable answers
 
 {manifest["rows_kept"]:,} problems kept of {manifest["rows_in"]:,} raw rows; {dropped:,} dropped and {aside:,} set aside
-for review, each with its reason and evidence in `dropped/` and `quarantined/`. `manifest.json` holds every count,
-threshold and digest. Made by verigold; seed {manifest["seed"]}, recipe `{manifest["recipe_digest"]}`, code
+for review, each with its reason and evidence in `dropped/` and `quarantined/`. {_split_words(manifest["splits"])}
+`manifest.json` holds every count, threshold and digest.
+
+Made by verigold; seed {manifest["seed"]}, recipe `{manifest["recipe_digest"]}`, code
 `{manifest["code_version"]}`.
 """
+
+
+def _split_words(splits: Mapping[str, int]) -> str:
+    if len(splits) == 1:
+        return "All are in one split."
+    told = ", ".join(f"{name} {rows:,}" for name, rows in splits.items())
+    return f"Splits: {told}; rows that differ in numbers only are in the same one."
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:

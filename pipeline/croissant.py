@@ -107,7 +107,7 @@ DESCRIPTIONS = {
 def describe_folder(manifest: Mapping[str, Any]) -> Json:
     """The JSON-LD object of a curated folder."""
     kinds = [kind for kind in ("dropped", "quarantined") if manifest[kind]]
-    sets = [_file_set("shards", "data/train-*.parquet"), *(_file_set(kind, f"{kind}/*.parquet") for kind in kinds)]
+    sets = [_file_set("shards", "data/*.parquet"), *(_file_set(kind, f"{kind}/*.parquet") for kind in kinds)]
     records = [_record_set("problems", "The curated problems.", "shards", SHARD_SCHEMA, key="id")]
     records += [_record_set(f"{kind}-rows", f"Rows that were {kind}.", kind, DROP_SCHEMA) for kind in kinds]
     licenses = sorted({str(source["license"]) for source in manifest["sources"]})

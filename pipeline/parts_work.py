@@ -76,13 +76,16 @@ def run_keys_part(task: Task) -> int:
 
 
 def run_apply_part(task: Task) -> int:
-    """Splits one part by what a table stage decided; a key column `template_id` is written to the rows."""
+    """Splits one part by what a table stage decided; a key column `template_id` is written to the rows, and what the
+    stage's `mark` says, where it has one."""
     problems = task.source.read(task.part)
     verdicts = {row["source_row"]: row for row in pq.read_table(_verdict_path(task.target, task.part)).to_pylist()}
     keys_path = _keys_path(task.target, task.part)
     if "template_id" in pq.read_schema(keys_path).names:
         templates = pq.read_table(keys_path, columns=["template_id"]).column("template_id").to_pylist()
-        problems = [replace(row, template_id=mark) for row, mark in zip(problems, templates, strict=True)]
+        problems = [replace(row, template_id=name) for row, name in zip(problems, templates, strict=True)]
+    mark = getattr(build_stage(task.stage, task.table), "mark", None)
+    problems = mark(problems, _context(task)) if mark is not None else problems
     kept = [problem for problem in problems if problem.source_row not in verdicts]
     gone = [_to_drop(task.stage, row, verdicts[row.source_row]) for row in problems if row.source_row in verdicts]
     task.target.commit(task.part, task.stage, row_keys(problems), Outcome(kept=kept, drops=gone))

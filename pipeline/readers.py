@@ -55,6 +55,11 @@ def read_raw(place: str, path: Path | None, format_name: str | None, hub: HubPla
     if path is None or path.is_dir():
         yield from _read_dataset(place, path, hub)
         return
+    yield from read_file(path, format_name)
+
+
+def read_file(path: Path, format_name: str | None = None) -> Iterator[RawRow]:
+    """Rows of one file; the format by its name where none is given. Raises RecipeError as `read_raw` does."""
     kind = format_name or infer_format(path)
     reader = {"jsonl": _read_jsonl, "json": _read_json, "csv": _read_csv, "parquet": _read_parquet}[kind]
     before = _fingerprint(path)

@@ -108,7 +108,7 @@ def _prepare(out: Path, fresh: bool) -> None:
 def _source_facts(source: Source) -> dict[str, Any]:
     if source.path is not None and not source.path.exists():
         raise RecipeError(f"{source.path}: does not exist (sources '{source.name}'); check path in the recipe")
-    digest = file_digest(source.path) if source.path is not None else digest_of([source.hub, source.revision])
+    digest = file_digest(source.path) if source.path is not None else digest_of(source.stamp)
     return {"name": source.name, "path": source.file_name, "license": source.license, "digest": digest}
 
 
@@ -191,7 +191,14 @@ def _write_folder(
     """Shards, drops and card, then the manifest; the record that all is done comes last."""
     last = steps[-1].parts
     with progress(console, "shards", last.total().rows_out) as advance:
-        files = write_shards(out, last.tables, seed=config.seed, rows_per_shard=config.rows_per_shard, advance=advance)
+        files = write_shards(
+            out,
+            last.tables,
+            seed=config.seed,
+            rows_per_shard=config.rows_per_shard,
+            splits=_splits(steps),
+            advance=advance,
+        )
     for kind in KINDS:
         written = [write_drops(out, kind, step.name, step.parts.drop_tables()) for step in steps]
         files += [file for file in written if file is not None]
@@ -206,6 +213,11 @@ def _write_folder(
     digests |= {name: file_digest(out / name) for name in ("manifest.json", "croissant.json", "README.md")}
     write_json(out / ".work" / "finished.json", {"key": final, "files": digests})
     return manifest
+
+
+def _splits(steps: Sequence[Step]) -> tuple[str, ...]:
+    """Those of the last stage that makes splits; none where no stage does."""
+    return next((found for step in reversed(steps) if (found := getattr(step.stage, "splits", ()))), ())
 
 
 def _manifest(
@@ -229,6 +241,7 @@ def _manifest(
         "dropped": {name: dict(sorted(item.dropped.items())) for name, item in counts.items() if item.dropped},
         "quarantined": {name: dict(sorted(c.quarantined.items())) for name, c in counts.items() if c.quarantined},
         "by_source": by_source,
+        "splits": _split_rows(files),
         "integer_forms": columns["integer_forms"],
         "buckets": columns["buckets"],
         "benchmarks": _benchmarks(steps),
@@ -243,6 +256,15 @@ def _manifest(
     if manifest["rows_in"] != manifest["rows_kept"] + gone:
         raise LedgerError(f"rows_in {manifest['rows_in']} != kept {manifest['rows_kept']} + {gone}")
     return manifest
+
+
+def _split_rows(files: Sequence[WrittenFile]) -> dict[str, int]:
+    rows = Counter[str]()
+    for file in files:
+        folder, _, name = file.path.partition("/")
+        if folder == "data":
+            rows[name.partition("-")[0]] += file.rows
+    return dict(rows)
 
 
 def _recipe_digest(config: CurateConfig, steps: Sequence[Step]) -> str:

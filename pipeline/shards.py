@@ -18,6 +18,7 @@ from pipeline.config import RecipeError
 from pipeline.problem import DROP_SCHEMA, SHARD_SCHEMA, Problem, from_batch, to_batch
 from pipeline.version import file_digest
 
+TRAIN = "train"
 SHARDS_A_PASS = 16
 """Shards gathered in one pass over the parts: bounds the rows in memory."""
 
@@ -46,18 +47,40 @@ def write_shards(
     *,
     seed: int,
     rows_per_shard: int = 8192,
+    splits: Sequence[str] = (),
     advance: Callable[[int], None] = lambda _: None,
 ) -> list[WrittenFile]:
     """Rows of `SHARD_SCHEMA` as shards under `folder/data`; shards of another run are removed.
 
-    A shard whose bytes would not change stays untouched. advance: told the rows of each shard once it is there.
+    splits: each gets the rows that name it in `extra_info.split`, and files of its name; without splits all rows are
+    training rows, whatever split of their source they come from. A shard whose bytes would not change stays
+    untouched. advance: told the rows of each shard once it is there.
     """
+    written: list[WrittenFile] = []
+    for split in splits or (TRAIN,):
+        chosen = _of_split(tables, split) if splits else tables
+        written += _write_split(folder, chosen, split, seed, rows_per_shard, advance)
+    keep = {folder / file.path for file in written}
+    for stale in set((folder / "data").glob("*.parquet")) - keep:
+        stale.unlink()
+    return written
+
+
+def _of_split(tables: Tables, split: str) -> Tables:
+    def chosen(columns: list[str] | None) -> Iterator[pa.Table]:
+        wanted = columns if columns is None or "extra_info" in columns else [*columns, "extra_info"]
+        for table in tables(wanted):
+            yield table.filter(pc.field("extra_info", "split") == split)
+
+    return chosen
+
+
+def _write_split(
+    folder: Path, tables: Tables, split: str, seed: int, rows_per_shard: int, advance: Callable[[int], None]
+) -> list[WrittenFile]:
     ranks = _ranks(tables, seed)
     shards = max(1, -(-len(ranks) // rows_per_shard))
-    names = [f"train-{shard:05d}-of-{shards:05d}.parquet" for shard in range(shards)]
-    data = folder / "data"
-    for stale in set(data.glob("*.parquet")) - {data / name for name in names}:
-        stale.unlink()
+    names = [f"{split}-{shard:05d}-of-{shards:05d}.parquet" for shard in range(shards)]
     written: list[WrittenFile] = []
     for first in range(0, shards, SHARDS_A_PASS):
         chosen = names[first : first + SHARDS_A_PASS]
@@ -155,20 +178,31 @@ def _gather(tables: Tables, ranks: np.ndarray, low: int, high: int) -> pa.Table:
     return pa.concat_tables(pieces).take(pa.array(np.argsort(np.concatenate(chosen)))).combine_chunks()
 
 
-def shard_paths(folder: Path) -> list[Path]:
-    """The Parquet files of a curated folder, or the one file itself. Raises RecipeError when there are none."""
+def shard_paths(folder: Path, split: str = TRAIN) -> list[Path]:
+    """The Parquet files of one split of a curated folder, or the one file itself; of a folder of another kind all its
+    Parquet files. Raises RecipeError when there are none."""
     if folder.is_file():
         return [folder]
-    paths = sorted((folder / "data").glob("*.parquet")) or sorted(folder.glob("*.parquet"))
+    data = folder / "data"
+    paths = sorted(data.glob(f"{split}-*.parquet")) or sorted(folder.glob("*.parquet"))
     if not paths:
-        raise RecipeError(f"{folder}: no shards here; give a folder written by `verigold curate`, or a Parquet file")
+        others = sorted({path.name.partition("-")[0] for path in data.glob("[!.]*-*.parquet")})
+        remedy = (
+            f"its splits are {', '.join(others)}"
+            if others
+            else "give a folder written by `verigold curate`, or a Parquet file"
+        )
+        raise RecipeError(f"{folder}: no shards of the split '{split}' here; {remedy}")
     return paths
 
 
-def read_shards(folder: Path) -> list[Problem]:
-    """Every problem of a curated folder (or one Parquet file). Raises RecipeError when missing or of another schema."""
+def read_shards(folder: Path, split: str = TRAIN) -> list[Problem]:
+    """Every problem of a split of a curated folder, or of one Parquet file.
+
+    Raises RecipeError when missing or of another schema.
+    """
     problems: list[Problem] = []
-    for path in shard_paths(folder):
+    for path in shard_paths(folder, split):
         try:
             table = pq.read_table(path)
         except (OSError, pa.ArrowInvalid) as error:

@@ -95,7 +95,8 @@ class TableStage(Protocol):
     """Needs the whole set: a narrow table of keys goes in (column `source_row` first), what is to go comes out.
 
     `drops` may be a generator; of a `Drop` only what a `Removal` has is used. `fetch` gives problems by source_row; a
-    key column `template_id` becomes that of the rows.
+    key column `template_id` becomes that of the rows. A stage that writes more to its rows has a method
+    `mark(problems, context) -> problems`; one that makes splits names them in `splits`.
     """
 
     def keys(self, problems: Sequence[Problem]) -> pa.Table: ...
