@@ -39,8 +39,11 @@ _CONCLUSION = re.compile(
 _MARKER = re.compile(
     r"(?P<hashes>^\s{0,3}####+\s*(?!#))|(?P<short>^[ \t*]{0,4}A[ \t*]{0,3}[:：](?=.*\S))"
     r"|(?P<answer>(?:\bfinal\s+answer|\banswers?|\b(?:final|correct)\s+(?:result|option|choice)|\bcorrect\s+one)\b"
-    r"[\s*_:：=`'\"）)]{0,12}(?:(?:to|for|of)\s[^.\n:]{0,80}?\s)?(?P<link>(?:is|are|was|be|equals?)\b|[:：]|(?<!=)=(?!=)|(?=\\\[|\\\(|\$))"
-    r"|^[ \t*]{0,4}ans\s?[.:]|^\s{0,3}答\s?[:：]|(?:最终|正确)?(?:答案|结果)(?:应该|应)?(?P<cn>是|为|：|:)|(?<![挑筛])(?:故|应|所以|因此)选(?:择)?)"
+    r"[\s*_:：=`'\"）)]{0,12}(?:(?:to|for|of)\s[^.\n:]{0,80}?\s)?"
+    r"(?P<link>(?:is|are|was|be|equals?)\b|[:：]|(?<!=)=(?!=)|(?=\\\[|\\\(|\$))"
+    r"|\bfinal answer\s[-–—](?=\s)|^[ \t*]{0,4}ans\s?[.:]|^\s{0,3}答\s?[:：]"
+    r"|(?:最终|正确)?(?:答案|结果)(?:应该|应)?(?P<cn>是|为|：|:)"
+    r"|(?<![挑筛])(?:故|应|所以|因此)选(?:择)?)"
     r"[\s*_:：=]{0,8}",
     re.I | re.M,
 )
@@ -164,7 +167,7 @@ def _joined(text: str, boxes: list[tuple[int, int, str | None]]) -> Answer | Non
         return _none("truncated", "box")
     if not content.strip():
         return _none("empty-box", "box")
-    parts = [content]
+    parts = [_unboxed(content)]
     for left in reversed(boxes[-MAX_PARTS:-1]):
         if left[2] is None or not left[2].strip() or not _neighbours(text[left[1] : start]):
             break
@@ -173,8 +176,18 @@ def _joined(text: str, boxes: list[tuple[int, int, str | None]]) -> Answer | Non
     parts.reverse()
     every = tuple((found or "").strip() for _, _, found in boxes) if 1 < len(boxes) <= MAX_PARTS else ()
     if len(parts) == 1:
-        return Answer(text=content.strip(), source="box", parts=every)
+        return Answer(text=parts[0].strip(), source="box", parts=every)
     return Answer(text=" ; ".join(part.strip() for part in parts), source="boxes", parts=every)
+
+
+def _unboxed(content: str) -> str:
+    """A box inside a box and nothing else."""
+    while (match := _BOX.match(content.strip())) and content.strip().startswith("{", match.end()):
+        inner = content.strip()
+        if _brace_end(inner, match.end()) != len(inner):
+            break
+        content = inner[match.end() + 1 : -1]
+    return content
 
 
 def _boxes(text: str) -> list[tuple[int, int, str | None]]:

@@ -14,8 +14,8 @@ from verifiers.answer import regions
 from verifiers.answer.compare import same
 from verifiers.answer.cost import towering
 from verifiers.answer.equality import EQUAL, Outcome
-from verifiers.answer.notations import with_point
 from verifiers.answer.kinds import Answer, Bag, Based, Dotted, Ordered, Scalar, Text, Word
+from verifiers.answer.notations import with_point
 from verifiers.answer.read import based, listed_words, readings
 from verifiers.answer.tree import Node, TooComplex, Unreadable, holds
 from verifiers.answer.views import mentions, views

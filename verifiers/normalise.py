@@ -25,8 +25,8 @@ _SYMBOLS = {
     "∧": r"\land ", "∨": r"\lor ", "。": ".", "、": ",", "∶": ":", "ℓ": r"\ell ", "ℯ": "e", "ⅈ": "i", "µ": r"\mu ",
     "∆": r"\Delta ", "Ω": r"\Omega ", "【": "[", "】": "]", "「": '"', "」": '"', "¢": r"\text{ cents}",
     "Ø": r"\emptyset ", "⊆": r"\subseteq ", "⊂": r"\subset ",
-    "∴": r"\therefore ",
-    "ℏ": r"\hbar ", "ħ": r"\hbar ", "⇔": r"\Leftrightarrow ", "㎡": r"\text{ m}^2", "㎥": r"\text{ m}^3", "﹪": "%", "⟂": r"\perp ",
+    "∴": r"\therefore ", "ℏ": r"\hbar ", "ħ": r"\hbar ",
+    "⇔": r"\Leftrightarrow ", "㎡": r"\text{ m}^2", "㎥": r"\text{ m}^3", "﹪": "%", "⟂": r"\perp ",
 }  # fmt: skip
 
 _GREEK_NAMES = (
@@ -37,7 +37,8 @@ _GREEK_NAMES = (
 _SUPERSCRIPTS = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱˣʸᵏᵐ", "0123456789+-=()nixykm", strict=True))
 _SUBSCRIPTS = dict(zip("₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₙₐₑₒₓₖₘᵢⱼ", "0123456789+-=()naeoxkmij", strict=True))
 _RUN = re.compile(f"[{''.join(map(re.escape, _SUPERSCRIPTS))}]+|[{''.join(map(re.escape, _SUBSCRIPTS))}]+")
-_INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\u00ad\ufe00-\ufe0f\u061c]")
+_SLANTED = re.compile("([⁰¹²³⁴⁵⁶⁷⁸⁹]+)[⁄/∕]([₀₁₂₃₄₅₆₇₈₉]+)")
+_INVISIBLE = re.compile("[\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\u00ad\ufe00-\ufe0f\u061c\u20e3]")
 _SPACES = re.compile(r"[^\S\n]+")
 
 
@@ -59,6 +60,12 @@ def _run(match: re.Match[str]) -> str:
     return f"{mark}{{{''.join(table[letter] for letter in text)}}}"
 
 
+def _slanted(match: re.Match[str]) -> str:
+    """³⁄₇"""
+    top = "".join(_SUPERSCRIPTS[digit] for digit in match.group(1))
+    return rf"\frac{{{top}}}{{{''.join(_SUBSCRIPTS[digit] for digit in match.group(2))}}}"
+
+
 def _vulgar(letter: str) -> str:
     """½ -> \\frac{1}{2}; anything else unchanged."""
     parts = unicodedata.normalize("NFKC", letter).split("⁄")
@@ -70,7 +77,7 @@ def plain(text: str) -> str:
     if text.isascii():
         return text
     text = _INVISIBLE.sub("", text)
-    text = _RUN.sub(_run, text).translate(_TABLE)
+    text = _RUN.sub(_run, _SLANTED.sub(_slanted, text)).translate(_TABLE)
     if not text.isascii():
         text = "".join(_vulgar(letter) if unicodedata.category(letter) == "No" else letter for letter in text)
         text = unicodedata.normalize("NFKC", text).translate(_TABLE)

@@ -24,7 +24,7 @@ _YEAR = r"(?P<year>\d{4})"
 _DATES = tuple(
     re.compile(pattern)
     for pattern in (
-        rf"\b{_NAME}\s+{_DAY}(?:\s*,?\s+{_YEAR}|\s*,\s*{_YEAR.replace('year', 'year2')})?(?![\d:])",
+        rf"\b{_NAME}\s+(?:the\s+)?{_DAY}(?:\s*,?\s+{_YEAR}|\s*,\s*{_YEAR.replace('year', 'year2')})?(?![\d:])",
         rf"\b{_DAY}\s+(?:of\s+)?{_NAME}(?:\s*,?\s*{_YEAR})?(?!\d)",
         r"\b(?P<year>\d{4})\s?[-/.]\s?(?P<number>\d{1,2})\s?[-/.]\s?(?P<day>\d{1,2})(?!\d)",
         r"\b(?P<number>\d{1,2})\s?/\s?(?P<day>\d{1,2})\s?/\s?(?P<year>\d{4})(?!\d)",
@@ -116,7 +116,7 @@ def lone(kind: str, text: str) -> bool:
     if kind not in ("date", "time"):
         return not _SHIFTED.search(lowered)
     for pattern in _DATES if kind == "date" else (_CLOCK,):
-        lowered = pattern.sub(lambda match: match.group() if match.group().isdigit() else "#", lowered)
+        lowered = pattern.sub(lambda match: match.group() if match.group().isdecimal() else "#", lowered)
     return not _STRAY.search(lowered) and not re.search(r"[-+~]#", lowered)
 
 
@@ -137,7 +137,7 @@ def _dotted(text: str) -> str:
 
 
 def _small(word: str) -> int | None:
-    if word.isdigit():
+    if word.isdecimal():
         return int(word)
     value = cardinal((word,))
     return int(value) if value is not None and value.denominator == 1 else None

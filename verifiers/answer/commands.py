@@ -104,7 +104,7 @@ def argument(parser: Parser) -> Node:
 def _argument(parser: Parser) -> Node:
     """The argument of \\frac and its kin: a group, one digit, or one atom."""
     token = parser.peek()
-    if token.kind == "num" and len(token.value) > 1 and token.value.isdigit():
+    if token.kind == "num" and len(token.value) > 1 and token.value.isdecimal():
         parser.tokens[parser.at] = token._replace(value=token.value[1:], spaced=False)
         return tree.number(int(token.value[0]))
     if token.kind == "num":

@@ -78,6 +78,8 @@ def _directed(left: Answer, right: Answer) -> Outcome | None:
             return _same_pieces(left, region_of(right))
         case Ordered(), _:
             return _ordered(left, right)
+        case Matrix(), Bag() if _system(right):
+            return _bag(right, left)
         case Matrix(), (Matrix() | Ordered() | Bag() | Scalar()):
             return _all(same_entries(left, right))
         case Ratio(), (Ratio() | Scalar()):
@@ -188,7 +190,8 @@ def _bag(left: Bag, right: Answer) -> Outcome | None:
     if isinstance(right, Region):
         return _bag_region(left, right)
     if isinstance(right, Matrix):
-        return None
+        column = _system(left) and len(right.rows[0]) == 1
+        return _in_order(left, [Scalar(row[0]) for row in right.rows]) if column else None
     if len(left.items) == 1 and not (left.braced and isinstance(right, Word)):
         return same(left.items[0], right)
     if not left.braced and isinstance(right, Scalar) and all(same(item, right) in EQUAL for item in left.items):

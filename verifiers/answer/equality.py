@@ -34,6 +34,8 @@ EQUAL = (Outcome.EXACT, Outcome.NUMERIC)
 _PRIME = (1 << 61) - 1
 _LOW, _HIGH = 200, 420
 """Bits of the first evaluation and of the one that settles doubtful cases."""
+_MAX_HIDDEN = 8_000
+"""Bits up to which a sum is valued until its smallest term is seen."""
 _POINTS = 6
 _INTEGER_NAMES = frozenset("nmkNKM")
 _SUMS = frozenset(("add",))
@@ -166,22 +168,25 @@ def _same_number(left: Node, right: Node) -> Outcome:
         same = same_value(left, right, {})
     except Undefined:
         return Outcome.UNKNOWN
-    if same and _hides_terms(left, right):
+    hidden = max(map(_hidden_bits, (left, right))) if same else 0
+    if hidden > _MAX_HIDDEN:
         return Outcome.EXACT if cancelled(left) == cancelled(right) else Outcome.UNKNOWN
+    if hidden:
+        first, second = (numeric.evaluate(node, {}, hidden + _LOW) for node in (left, right))
+        same = _gap(first, second, hidden + _LOW) < max(_size(first), _size(second)) - hidden - _LOW // 2
     return Outcome.NUMERIC if same else Outcome.DIFFERENT
 
 
-def _hides_terms(left: Node, right: Node) -> bool:
-    """10^10^10 + 1: a sum so large that no working precision sees its last term."""
-    return any(map(_loses_a_term, (left, right)))
-
-
-def _loses_a_term(node: Node) -> bool:
+def _hidden_bits(node: Node) -> int:
+    """How many bits a sum in the tree needs for its smallest term to be seen: 10^10^10 + 1; 1 + e^-500. 0: few."""
     if not tree.holds(node, _SUMS):
-        return False
-    if node.op == "add" and max(_size(numeric.evaluate(child, {}, _LOW)) for child in node.args) > _HIGH:
-        return True
-    return any(map(_loses_a_term, node.args))
+        return 0
+    own = 0
+    if node.op == "add":
+        sizes = [_size(numeric.evaluate(child, {}, _LOW)) for child in node.args]
+        spread = max(sizes) - min((size for size in sizes if size > -(10**18)), default=0)
+        own = spread if spread > _LOW - 60 else 0
+    return max(own, *map(_hidden_bits, node.args))
 
 
 def same_value(left: Node, right: Node, at: dict[str, Value]) -> bool:

@@ -16,14 +16,20 @@ Rows = tuple[tuple[Node, ...], ...]
 
 def arithmetic(tokens: list[Token]) -> Matrix | None:
     """A + B, A - B, A B of matrix environments; None when the tokens are no such expression. Raises Unreadable."""
-    if sum(token.value.startswith(r"\begin{") for token in tokens) < 2:
+    if sum(token.value.startswith(r"\begin{") for token in tokens) < (1 if is_mark(tokens[0], "-") else 2):
         return None
     parts, marks = split(tokens, lambda token: is_mark(token, "+") or is_mark(token, "-"))
-    if not all(parts):
+    if not all(parts[1:]) or len(parts) == len(marks):
         return None
     if len(parts) > MAX_PARTS:
         raise TooComplex("too many matrices")
-    found = [_product(part) for part in parts]
+    found = [_product(part) if part else None for part in parts]
+    if not parts[0] and len(parts) > 1 and marks[0].value == "-":
+        # a sign before a matrix
+        found[1] = (
+            None if found[1] is None else tuple(tuple(Node("neg", (entry,)) for entry in row) for row in found[1])
+        )
+        parts, marks, found = parts[1:], marks[1:], found[1:]
     total = found[0]
     if total is None:
         return None
@@ -38,15 +44,19 @@ def arithmetic(tokens: list[Token]) -> Matrix | None:
 
 
 _OPERATORS = frozenset(("+", "-", "*", "/", "^", r"\cdot", r"\times"))
-_TRANSPOSED = (["^", "T"], ["^", "{", "T", "}"], ["^", r"\top"], ["^", "{", r"\top", "}"])
+_TRANSPOSED = tuple(["^", *mark] for name in ("T", r"\top", r"\intercal", "t") for mark in ([name], ["{", name, "}"]))
 
 
 def untransposed(tokens: list[Token]) -> list[Token] | None:
     """What stands before the mark of a transpose: a matrix, or a list in brackets; None for anything else."""
+    if "^" not in (token.value for token in tokens[-4:]):
+        return None
     for mark in _TRANSPOSED:
         head = tokens[: -len(mark)]
         if [token.value for token in tokens[-len(mark) :]] == mark and enclosed(head):
-            listed = any(token.value in (",", ";") for token in head) or head[0].value.startswith(r"\begin{")
+            listed = any(token.value in (",", ";") for token in head) or any(
+                token.value.startswith(r"\begin{") for token in head
+            )
             return head if listed else None
     return None
 

@@ -38,7 +38,7 @@ def combination(parser: Parser, lower: str) -> Node:
     """C_5^2 = C_2^5 = 5 choose 2."""
     parser.take()
     upper = parser.script()
-    if lower.isdigit() and len(lower) < 9 and upper.op == "num" and isinstance(upper.value, int):
+    if lower.isdecimal() and len(lower) < 9 and upper.op == "num" and isinstance(upper.value, int):
         big, small = max(int(lower), upper.value), min(int(lower), upper.value)
         return Node("binom", (tree.number(big), tree.number(small)))
     if lower.isalpha():

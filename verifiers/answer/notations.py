@@ -1,4 +1,4 @@
-r"""Notations of the world rewritten to those of the grammar: French brackets, _7C_3, 百分之五, \frac{\text{km}}{\text{h}}."""
+r"""Notations of the world rewritten to those of the grammar: French brackets, _7C_3, \frac{\text{km}}{\text{h}}."""
 
 from __future__ import annotations
 
@@ -19,13 +19,15 @@ _CHOOSE = re.compile(
 )
 _CHOOSE_CALL = re.compile(r"(?<![A-Za-z\\_])(?:C|nCr)\((\w{1,6}),\s?(\w{1,6})\)")
 _ARRANGED = re.compile(
-    rf"(?<![A-Za-z\\_])(?:{_ROMAN}\{{?[AP]\}}?_\s?\{{?(\d{{1,4}})\}}?\s?\^\s?\{{?(\d{{1,4}})\}}?|(\d{{1,4}})P_?(\d{{1,4}})"
+    rf"(?<![A-Za-z\\_])(?:{_ROMAN}\{{?[AP]\}}?_\s?\{{?(\d{{1,4}})\}}?\s?\^\s?\{{?(\d{{1,4}})\}}?"
+    r"|(\d{1,4})P_?(\d{1,4})"
     r"|nPr\((\d{1,4}),\s?(\d{1,4})\))(?![\w])"
 )
 _UNIT_FRACTION = re.compile(
     r"\\frac\{\s?(\\(?:text|mathrm)\{[^{}]{1,20}\})\s?\}\{\s?(\\(?:text|mathrm)\{[^{}]{1,20}\}(?:\^\{?\d\}?)?)\s?\}"
 )
 _BRACED_FRACTION = re.compile(r"(?<=\d)\{(\\[dtc]?frac\s?\{\d{1,9}\}\s?\{\d{1,9}\})\}")
+_SPACED_MARK = re.compile(r"\\math(?:bin|rel|ord|punct|op|close|open)\s?\{([^{}]{1,10})\}|(?<=\d)\{([.,])\}(?=\d)")
 _MAPS = re.compile(r"(?<![\w\\])([A-Za-z])\s?(?::|\\colon)\s?([A-Za-z])\s?\\mapsto(?![A-Za-z])")
 
 
@@ -60,7 +62,8 @@ def _han_percent(match: re.Match[str]) -> str:
 
 
 _DECIMAL_COMMA = re.compile(
-    r"((?:[€£$¥]|\\(?:euro|pounds|\$)|EUR|USD|GBP)?\s?[-+]?)(\d{1,3}(?:[.\s']\d{3})+|\d+)(?:,|\{,\})(\d+)((?![\d,.]|\s*[\d,;]).*)?",
+    r"((?:[€£$¥]|\\(?:euro|pounds|\$)|EUR|USD|GBP)?\s?[-+]?)(\d{1,3}(?:[.\s']\d{3})+|\d+)"
+    r"(?:,|\{,\})(\d+)((?![\d,.]|\s*[\d,;]).*)?",
     re.S,
 )
 _PLAIN_TAIL = re.compile(r"(?:\\times|\\cdot|[*x])\s*10(?=\s?\^)|\^\s?\{?\s?-?\d+\}?")
@@ -69,7 +72,7 @@ _PLAIN_TAIL = re.compile(r"(?:\\times|\\cdot|[*x])\s*10(?=\s?\^)|\^\s?\{?\s?-?\d
 def with_point(text: str) -> str | None:
     """3,75 as 3.75, €1.250,50 as €1250.50; a comma before just three digits separates thousands (None)."""
     match = _DECIMAL_COMMA.fullmatch(unfence(text))
-    if match is None or any(letter.isdigit() for letter in _PLAIN_TAIL.sub("", match.group(4) or "")):
+    if match is None or any(letter.isdecimal() for letter in _PLAIN_TAIL.sub("", match.group(4) or "")):
         return None
     prefix, whole, digits, rest = (
         match.group(1),
@@ -90,6 +93,8 @@ _PHRASES: tuple[tuple[re.Pattern[str], _Plainer], ...] = (
     (re.compile(r"(\d+(?:\.\d+)?)\s?‰"), r"\\frac{\1}{10}\\%"),
     (re.compile(r"(?:\bplus or minus\b|\+ or -)", re.I), r"\\pm "),
     (re.compile(r"百分之\s?([零一二三四五六七八九十百]{1,6})"), _han_percent),
+    (re.compile(r"第([一二三四])象限"), lambda match: f"quadrant {wordlists.han(match.group(1))}"),
+    (re.compile(r",?\s?\\text\s?\{,?\s?(?:in )?base ?(\w*)\s?\}"), r" base \1"),
     (re.compile(r"\bin base (?=\w)"), "base "),
     (re.compile(r"\(\s?(?:in )?base (\w+)\s?\)"), r" base \1"),
     (re.compile(r"(?<=\w)\s?\(?(?:in )?\b(binary|octal|decimal|hexadecimal)\b\)?(?=\s*$)", re.I), r" base \1"),
@@ -99,7 +104,8 @@ _PHRASES: tuple[tuple[re.Pattern[str], _Plainer], ...] = (
     (re.compile(r",\\! (?=\d{3})"), r",\\!"),
 )
 _PHRASE_MARKS = re.compile(
-    r"per cent|percentage|百分之|‰|or minus|or -|base|\b(?:sq|cu)\.|prime|\\(?:hat|widehat|vec)|,\\! |(?:bin|oct|decim)a"
+    r"per cent|percentage|百分之|象限|‰|or minus|or -|base|"
+    r"\b(?:sq|cu)\.|prime|\\(?:hat|widehat|vec)|,\\! |(?:bin|oct|decim)a"
 )
 
 
@@ -113,6 +119,8 @@ def rewritten(text: str) -> str:
             text = pattern.sub(plainer, text)
     if "frac" in text:
         text = _BRACED_FRACTION.sub(r"\1", _UNIT_FRACTION.sub(r"\1/\2", text))
+    if "{.}" in text or "\\math" in text:
+        text = _SPACED_MARK.sub(r"\1\2", text)
     if "[" in text:
         text = _FRENCH.sub(_turned, text)
     if "^" in text or "_" in text:

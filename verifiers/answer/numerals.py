@@ -22,7 +22,7 @@ def numeral(parser: Parser) -> Node:
         if (
             following.value == "("
             and not following.spaced
-            and parser.peek(1).value.isdigit()
+            and parser.peek(1).value.isdecimal()
             and parser.peek(2).value == ")"
         ):
             parser.at += 3
@@ -31,7 +31,7 @@ def numeral(parser: Parser) -> Node:
             parser.take()
             return going_on(token.value)
     node = literal(token.value)
-    whole = token.value.isdigit()
+    whole = token.value.isdecimal()
     if whole and following.value == r"\frac" and following.kind == "command":
         return mixed(parser, node)
     if whole and following.kind == "num" and following.spaced and parser.peek(1).value == "/":
@@ -72,7 +72,7 @@ def going_on(literal_text: str) -> Node:
 
 def periodic(literal_text: str, digits: str) -> Node:
     whole, _, fixed = literal_text.partition(".")
-    if not digits.isdigit() or len(digits) > 200 or len(literal_text) > 200:
+    if not digits.isdecimal() or len(digits) > 200 or len(literal_text) > 200:
         raise Unreadable("repeating decimal")
     value = Fraction(f"{whole or '0'}.{fixed or '0'}")
     return tree.number(value + Fraction(int(digits), (10 ** len(digits) - 1) * 10 ** len(fixed)))
@@ -100,7 +100,7 @@ def mixed(parser: Parser, whole: Node) -> Node:
 def mixed_inline(parser: Parser, whole: Node) -> Node:
     """1 1/4"""
     top, slash, bottom = parser.peek(), parser.peek(1), parser.peek(2)
-    if slash.kind != "op" or not top.value.isdigit() or not bottom.value.isdigit() or not int(bottom.value[:9]):
+    if slash.kind != "op" or not top.value.isdecimal() or not bottom.value.isdecimal() or not int(bottom.value[:9]):
         raise Unreadable("two numbers side by side")
     if len(top.value) > 9 or len(bottom.value) > 9 or int(top.value) >= int(bottom.value):
         raise Unreadable("two numbers side by side")

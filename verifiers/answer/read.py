@@ -18,7 +18,10 @@ from verifiers.answer.tree import TooComplex, Unreadable
 from verifiers.normalise import fold_spaces, key, plain, unfence
 
 _WORDY = re.compile(r"(?<![\\A-Za-z])(?:[A-Za-z]{2,}|[A-Za-z]\.[A-Za-z](?![A-Za-z]))|[\u3400-\u9fff]")
-_COMMAND_TEXT = re.compile(r"\\(?:text|textbf|textit|mathrm|mathbf|mbox|textrm|operatorname|emph|boxed)\b\s?")
+_COMMAND_TEXT = re.compile(
+    r"\\(?:text|textbf|textit|texttt|textsf|textsc|textup|mathrm|mathbf|mathsf|mathtt|mathit|mbox|textrm|operatorname|emph"
+    r"|underline|boxed|rm|bf|it|tt|sf)\b\s?"
+)
 _COMMAND = re.compile(r"\\(?:[A-Za-z]+|.)")
 _CHOICE = re.compile(
     r"\s*(?:option|choice|选项)?\s*[\[(]?\s*([A-Z])\s*(?:[\])]\s*[.:]?|[.:](?=\s|$)|$)\s*(.*)", re.S | re.I
@@ -34,7 +37,13 @@ MAX_RAW = 64_000
 
 def textual(text: str) -> str:
     """The text without LaTeX: text commands give their content, other commands a space."""
-    bare = _COMMAND.sub(" ", _COMMAND_TEXT.sub(" ", text)).replace("{", " ").replace("}", " ").replace("$", " ")
+    bare = (
+        _COMMAND.sub(" ", _COMMAND_TEXT.sub(" ", text))
+        .replace("{", " ")
+        .replace("}", " ")
+        .replace("$", " ")
+        .replace("~", " ")
+    )
     return fold_spaces(bare)
 
 
@@ -80,7 +89,7 @@ def readings(text: str) -> tuple[Answer, ...]:
         found.extend(Word("time", value) for value in calendar.times(bare) if calendar.is_clock(bare))
     if not wordy and not found[1:] and text.count("-") + text.count("/") == 2:
         found.extend(Word("date", value) for value in calendar.dates(text) if calendar.is_date(text))
-    if not found or (wordy and _ALL_TEXT.fullmatch(text)):
+    if not found or (wordy and _all_text(text)):
         words = _words(text)
         if words and len(words) <= MAX_WORDS:
             found.append(Text(words))
@@ -147,10 +156,15 @@ def listed_words(text: str) -> Bag | None:
 
 _LIST_MARKS = re.compile(r"\s*(?:[,;]|\band\b|&)\s*")
 _PHRASE = re.compile(r"[^\W\d_]+(?: [^\W\d_]+){0,3}")
-_ALL_TEXT = re.compile(
-    r"(?:\\(?:text|textbf|textit|mathrm|mathbf|mbox|textrm)\s?\{)?(?:[^\W\d_]+|\d{1,3}(?:st|nd|rd|th) [^\W\d_]+)"
-    r"(?: [^\W\d_]+)*\s?\}?"
-)
+_ALL_TEXT = re.compile(r"(?:[^\W\d_]+|\d{1,3}(?:st|nd|rd|th) [^\W\d_]+)(?: [^\W\d_]+)*\.?")
+
+
+def _all_text(text: str) -> bool:
+    """Whether a text is words and nothing else, whatever their fonts."""
+    bare = _COMMAND_TEXT.sub("", text)
+    return "\\" not in bare and _ALL_TEXT.fullmatch(bare.strip("{}`'\" ")) is not None
+
+
 _SIGNS = re.compile(r"[-+*/^_=<>|\\&%!]")
 
 
@@ -213,7 +227,7 @@ def _closed(text: str) -> list[Answer]:
     if closed is not None:
         found.append(Word(*closed))
     sign = wordlists.infinite(words)
-    if sign and not any(letter.isdigit() for letter in bare):
+    if sign and not any(letter.isdecimal() for letter in bare):
         infinity = tree.constant("inf")
         found.append(Scalar(infinity if sign > 0 else tree.Node("neg", (infinity,))))
     if len(words) <= 2 and any(word in wordlists.TRUE or word in wordlists.FALSE for word in words):
@@ -269,7 +283,7 @@ def _reals(bare: str) -> Region | None:
 
 
 def _moments(bare: str, words: tuple[str, ...]) -> list[Answer]:
-    if not _DATE_MARKS.search(bare) or len(words) > 12:
+    if not _DATE_MARKS.search(bare) or len(words) > 12 or wordlists.NEGATIONS.intersection(words):
         return []
     content = [word for word in words if word not in _FILLERS]
     bare = with_digits(bare) if "clock" in bare else bare
@@ -290,7 +304,7 @@ def _moments(bare: str, words: tuple[str, ...]) -> list[Answer]:
 def based(text: str, base: int) -> Based | None:
     """Digits without a written base, read towards a gold that has one."""
     digits = textual(text).strip().replace(" ", "").upper()
-    if not all(digit.isdigit() or ("A" <= digit <= "Z" and ord(digit) - 55 < base) for digit in digits):
+    if not all(digit.isdecimal() or ("A" <= digit <= "Z" and ord(digit) - 55 < base) for digit in digits):
         return None
     if not digits or not digits.isalnum() or not digits.isascii():
         return None

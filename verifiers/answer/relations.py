@@ -7,13 +7,14 @@ from fractions import Fraction
 
 from verifiers.answer import exact_value, scalars, tree
 from verifiers.answer.equality import EQUAL, equal
-from verifiers.answer.kinds import Answer, Bag, Named, Piece, Region, Relation, Word
+from verifiers.answer.kinds import Answer, Bag, Named, Piece, Region, Relation, Scalar, Word
 from verifiers.answer.parser import parse
 from verifiers.answer.regions import half_line, intersection, normal
 from verifiers.answer.slices import Tokens, enclosed, is_mark, split
 from verifiers.answer.substitute import replace
 from verifiers.answer.tokens import Token
 from verifiers.answer.tree import Node, Unreadable
+from verifiers.answer.units import PERCENT
 
 _ORDER = {"<": ">", ">": "<", r"\le": r"\ge", r"\ge": r"\le", r"\ne": r"\ne"}
 _RELATIONS = frozenset(
@@ -140,11 +141,11 @@ def _applied(tokens: Tokens) -> tuple[str, tuple[str, ...]] | None:
     if len(tokens) < 4 or tokens[0].kind not in ("letter", "command", "text") or tokens[-1].value != ")":
         return None
     opening = next((place for place, token in enumerate(tokens) if token.value == "("), 0)
-    if not 1 <= opening <= 5 or not enclosed(tokens[opening:]) or any(relates(token) for token in tokens):
+    if not 1 <= opening <= 7 or not enclosed(tokens[opening:]) or any(relates(token) for token in tokens):
         return None
     head = tokens[:opening]
     if any(
-        token.kind not in ("letter", "num", "text", "open", "close", "command") and token.value not in "_'^"
+        token.kind not in ("letter", "num", "text", "open", "close", "command") and token.value not in "_'^-"
         for token in head
     ):
         return None
@@ -193,12 +194,23 @@ def _equation(sides: list[list[Token]], inner: Inner) -> Answer:
         return _named(first, sides, sides[-1], inner)
     if last is not None and (len(sides) == 2 or not _closed(sides[0])):
         return _named(last, sides, sides[0], inner)
-    nodes = [scalars.scalar(side).node for side in sides]
+    if sides[0][0].value in (r"\lim", r"\int", r"\iint", r"\oint"):
+        return Named(_text(sides[0]), inner(sides[-1]))
+    label, marks = split(sides[0], lambda token: is_mark(token, ":"))
+    if len(marks) == 1 and all(label) and len(label[0]) <= 4 and name_of(label[0]) is not None:
+        # the line l: 5x - y = 13
+        return inner(sum_tokens([label[1], *sides[1:]], ["="] * (len(sides) - 1)))
+    nodes = [plain_number(scalars.scalar(side)) for side in sides]
     if not any(tree.symbols(node) for node in nodes):
         if all(equal(nodes[0], node) in EQUAL for node in nodes[1:]):
             return inner(sides[-1])
         raise Unreadable("an equation between different numbers")
     return Relation(nodes[0], "=", nodes[-1])
+
+
+def plain_number(scalar: Scalar) -> Node:
+    """28 % as 0.28; other units are left out."""
+    return Node("percent", (scalar.node,)) if scalar.unit == PERCENT else scalar.node
 
 
 def _closed(tokens: Tokens) -> bool:

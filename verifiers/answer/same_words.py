@@ -66,7 +66,7 @@ def content_words(words: Sequence[str]) -> tuple[str, ...]:
     for word in map(_form, words):
         if word in wordlists.ARTICLES:
             continue
-        if word.isdigit() and len(words) > 1:
+        if word.isdecimal() and len(words) > 1:
             kept.append(f"#{int(word[:9])}")
             continue
         number = wordlists.ordinal((word,)) or (wordlists.roman(word) if len(word) > 1 or word == "i" else None)

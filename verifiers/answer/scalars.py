@@ -1,4 +1,4 @@
-"""One number or expression with its unit; numbers in a base; ratios; matrices."""
+"""One number or expression with its unit; ratios; matrices."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from verifiers.answer import tree, units
-from verifiers.answer.kinds import Answer, Based, Matrix, Ratio, Scalar
+from verifiers.answer.kinds import Answer, Matrix, Ratio, Scalar
 from verifiers.answer.lists import listed
 from verifiers.answer.parser import parse
-from verifiers.answer.slices import Tokens, enclosed, is_mark, split
+from verifiers.answer.slices import Tokens, is_mark, split
 from verifiers.answer.tokens import Token, closing_places
 from verifiers.answer.tree import Node, Unreadable
 from verifiers.answer.units import DEGREE, PERCENT, Unit
@@ -38,12 +38,7 @@ _CURRENCY = frozenset(
         "人民币",
     )
 )
-_BASE_WORDS = {
-    "two": 2, "three": 3, "five": 5, "seven": 7, "eight": 8, "ten": 10, "twelve": 12, "sixteen": 16, "hex": 16,
-    "bin": 2, "oct": 8, "dec": 10, "binary": 2, "octal": 8, "decimal": 10, "hexadecimal": 16,
-}  # fmt: skip
 _MATRICES = re.compile(r"\\begin\{(?:[pbBvV]?matrix|smallmatrix|array|psmallmatrix|bsmallmatrix|tabular)\}")
-_DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _UNIT_LETTERS = frozenset("mgshLlNJWVKAFCtd")
 TIGHT_UNITS = listed(
     "cm mm km dm kg mg ml mL kW kWh Hz kHz MHz kPa Pa kJ min hr hrs sec ft lb lbs oz mph kph km eV mol deg "
@@ -147,8 +142,15 @@ def _unit_start(tokens: Tokens, tight_units: bool) -> int | None:
     for place, token in enumerate(tokens):
         depth += (token.kind == "open") - (token.kind == "close")
         if place >= first and not depth and _may_be_unit(tokens, place, tight_units) and _unit_like(tokens[place:]):
+            if token.kind == "letter" and token.value.isascii() and _has_letters(tokens[:place]):
+                return None
             return place if _numeric(tokens[:place]) or token.kind == "text" else None
     return None
+
+
+def _has_letters(tokens: Tokens) -> bool:
+    """pi r^2 h is a product of variables; its last letter is no hour."""
+    return any(token.kind in ("letter", "word") for token in tokens)
 
 
 def _numeric(tokens: Tokens) -> bool:
@@ -224,41 +226,6 @@ def _significant(tokens: Sequence[Token]) -> int:
     return len(numbers[0].split("e")[0].split("E")[0].replace(".", "").lstrip("0"))
 
 
-# ---- bases ---------------------------------------------------------------------------------------------------------
-
-
-def based(tokens: Tokens) -> Based | None:
-    """1011_2, (1011)_{2}, 2A_{16}, 1011_{two}, 0x2A."""
-    if len(tokens) == 1 and tokens[0].kind == "hex":
-        letter, digits = tokens[0].value[0], tokens[0].value[1:]
-        return Based(digits.lstrip("0") or "0", {"X": 16, "B": 2, "O": 8}[letter])
-    place = next((place for place, token in enumerate(tokens) if is_mark(token, "_") or token.value == "base"), None)
-    if place is None or place == 0:
-        return None
-    base = _base(tokens[place + 1 :])
-    head = tokens[1 : place - 1] if enclosed(tokens[:place]) else tokens[:place]
-    digits = "".join(token.value for token in head).upper()
-    if base is None or not head or not digits.replace(".", "", 1).isalnum() or not digits.isascii():
-        return None
-    starts_like_number = head[0].kind in ("num", "hex") or (base > 10 and len(digits) > 1)
-    if not starts_like_number or any(_DIGITS.index(digit) >= base for digit in digits if digit != "."):
-        return None
-    return Based(digits.lstrip("0") or "0", base)
-
-
-def _base(tokens: Tokens) -> int | None:
-    inner = list(tokens)
-    while enclosed(inner):
-        inner = inner[1:-1]
-    if len(inner) == 2 and inner[0].value.strip() == "base":
-        inner = inner[1:]
-    if len(inner) != 1:
-        return None
-    text = inner[0].value.lower().removeprefix("base").strip()
-    value = int(text) if text.isdigit() and len(text) < 3 else _BASE_WORDS.get(text, 0)
-    return value if 2 <= value <= 36 else None
-
-
 # ---- ratios --------------------------------------------------------------------------------------------------------
 
 
@@ -272,7 +239,7 @@ def ratio(tokens: Tokens) -> Ratio | None:
     )
     if not marks or not all(parts) or any(_prose(token) for part in parts for token in part):
         return None
-    if any(len(part) == 1 and part[0].value[:1] == "0" and part[0].value.isdigit() for part in parts):
+    if any(len(part) == 1 and part[0].value[:1] == "0" and part[0].value.isdecimal() for part in parts):
         raise Unreadable("a time of day, or a ratio to nothing")
     found = [scalar(part) for part in parts]
     if any(part.unit != found[0].unit for part in found):

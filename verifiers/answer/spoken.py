@@ -69,7 +69,7 @@ _SAID: tuple[tuple[re.Pattern[str], _Plainer], ...] = tuple(
 
 
 def in_signs(text: str) -> str | None:
-    """The text with what is said in words written in signs; None when nothing is. Linear: at most MAX_SPOKEN letters."""
+    """The text with what is said in words written in signs; None when nothing is, or above MAX_SPOKEN letters."""
     if len(text) > MAX_SPOKEN:
         return None
     words = frozenset(re.findall(r"[a-z]+", text.lower()))

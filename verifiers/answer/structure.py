@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from verifiers.answer import matrices, regions, relations, scalars, tree
+from verifiers.answer import bases, matrices, regions, relations, scalars, tree
 from verifiers.answer.kinds import (
     Answer,
     Bag,
@@ -79,6 +79,10 @@ class _Reader:
         dots = [place for place, part in enumerate(parts) if len(part) == 1 and part[0].value == r"\ldots"]
         if dots:
             return self.dotted(parts, dots)
+        if any(mark.value == r"\land" for mark in marks) and len(parts) == 2:
+            both = [self.inner(part) for part in parts]
+            if all(isinstance(answer, Region) for answer in both):
+                return intersection(region_of(both[0]), region_of(both[1]))
         joined_by_or = any(mark.value.lower() in ("or", "或", "或者", r"\lor") for mark in marks)
         return collected([self.inner(part) for part in parts], either=joined_by_or)
 
@@ -112,7 +116,7 @@ class _Reader:
             return matrices.transposed(self.inner(head))
         if enclosed(tokens):
             return self.bracketed(tokens)
-        found = matrices.arithmetic(tokens) or scalars.matrix(tokens) or scalars.based(tokens)
+        found = matrices.arithmetic(tokens) or scalars.matrix(tokens) or bases.based(tokens)
         if found is None and any(is_mark(token, ":") or token.value in ("to", "比") for token in tokens):
             found = scalars.ratio(tokens)
         return found or expanded(scalars.scalar(tokens, tight_units=self.tight_units))

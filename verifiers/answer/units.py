@@ -230,14 +230,14 @@ class _Reader:
         self.at += 1
         while self.at < len(self.tokens) and len(values) < 4:
             value = self.tokens[self.at].value
-            if value not in "{}-" and not value.isdigit():
+            if value not in "{}-" and not value.isdecimal():
                 break
             values.append(value)
             self.at += 1
-            if value == "}" or (value.isdigit() and values[0] != "{"):
+            if value == "}" or (value.isdecimal() and values[0] != "{"):
                 break
         text = "".join(values).strip("{}")
-        return int(text) if text.lstrip("-").isdigit() and len(text) < 4 else 1
+        return int(text) if text.lstrip("-").isdecimal() and len(text) < 4 else 1
 
 
 def _countable(word: str) -> bool:

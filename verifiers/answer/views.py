@@ -10,11 +10,13 @@ from verifiers.answer.lists import listed
 from verifiers.answer.read import prepared, textual
 
 _VERB = re.compile(
-    r"(?:(?<![A-Za-z\\])(?:is|are|was|were|be|equals?|gives?|get|gets|got|obtain(?:ed|s)?|yields?|becomes?|total(?:s|ing)?|(?:diverges|tends|goes) to|approaches|"
+    r"(?:(?<![A-Za-z\\])(?:is|are|was|were|be|equals?|gives?|get|gets|got|obtain(?:ed|s)?|yields?|becomes?|total(?:s|ing)?|"
+    r"(?:diverges|tends|goes) to|approaches|"
     r"costs?|has|have|had|needs?|takes?|makes?|earns?|paid|pays?|spen[dt]s?|leaves?|concludes?)(?![A-Za-z])|[是为得])\s*[:：]?\s*"
 )
 _ASIDE = re.compile(
-    r",?\s+(?:because|since|which|so|as|where|when|after|in total|altogether|in all|per se|each)\b|, (?=[a-z])|[.!?]\s|:\s"
+    r",?\s+(?:because|since|which|so|as|where|when|after|in total|altogether|in all|per se|each)\b"
+    r"|, (?=[a-z])|[.!?]\s|:\s"
     r"|\s\((?=(?:since|because|as|where|which|that is|i\.e|rounded|the|see|for)\b)"
 )
 _GOES_ON = re.compile(
@@ -24,7 +26,8 @@ _GOES_ON = re.compile(
 _FORMULA = re.compile(r"\$\$?([^$\n]{1,600})\$\$?|\\\((.{1,600}?)\\\)|\\\[(.{1,600}?)\\\]", re.S)
 _NUMBER = re.compile(r"(?<![\w.\\^_{,])-?\$?\d[\d,]*(?:\.\d+)?(?:/\d+)?%?(?![\w^}])")
 _LEADING = re.compile(
-    r"^(?:so|thus|hence|therefore|then|and|that|the (?:final )?answer|answer|a|an|the|exactly|only|just)\b[\s,:]*",
+    r"^(?:so|thus|hence|therefore|then|and|that|the (?:final )?answer|answer|a|an|the|exactly|only|just|now|currently|"
+    r"simply|actually|indeed|really|also|precisely|given by|equal to|found to be)\b[\s,:]*",
     re.I,
 )
 _TEXT = re.compile(r"\\(?:text|textbf|mathrm|mbox|textrm)\s?\{([^{}]*)\}")
@@ -64,32 +67,44 @@ def views(text: str, *, sentence: bool) -> Iterator[str]:
     if sentence and _CUT.search(text):
         return
     text = _TEXT.sub(r" \1 ", text)
+    while text.startswith("{") and text.endswith("}") and "{" not in text[1:]:
+        text = text[1:-1]
     if text.lstrip("`@!> ").partition(" ")[0].lower() in _CODE_WORDS:
         return
     last = _last_sentence(text) if sentence else text
     if last != text:
         yield last
-    end = None
-    for match in _VERB.finditer(last):
-        end = match.end()
-    label, _, labelled = last.rpartition(":")
-    if labelled.strip() and _LABEL.fullmatch(label.strip()):
-        yield labelled.strip()
-    if end is not None and last[end:].strip():
-        tail = _LEADING.sub("", last[end:].strip())
-        yield tail
-        if not sentence or not _GOES_ON.search(last):
-            yield _ASIDE.split(tail, maxsplit=1)[0]
-    elif sentence and not _GOES_ON.search(last):
-        yield _ASIDE.split(_LEADING.sub("", last), maxsplit=1)[0]
+    yield from _tails(last, sentence)
     named = _NAMED.match(text)
     if named and not any(word in _COMPARED for word in named.group().lower().split()):
         yield text[named.end() :]
     note = _NOTE.fullmatch(text.strip())
     if note:
         yield note.group(1)
-    if not sentence or _GOES_ON.search(last) or any(word in wordlists.NEGATIONS for word in wordlists.words_of(last)):
-        return
+    if sentence and not _GOES_ON.search(last) and not wordlists.NEGATIONS.intersection(wordlists.words_of(last)):
+        yield from _lone(last)
+
+
+def _tails(last: str, sentence: bool) -> Iterator[str]:
+    """What follows a label with a colon, or the last verb; with and without an aside after it."""
+    label, _, labelled = last.rpartition(":")
+    if labelled.strip() and _LABEL.fullmatch(label.strip()):
+        yield labelled.strip()
+    whole = not sentence or not _GOES_ON.search(last)
+    end = None
+    for match in _VERB.finditer(last):
+        end = match.end()
+    if end is not None and last[end:].strip():
+        tail = _LEADING.sub("", last[end:].strip())
+        yield tail
+        if whole:
+            yield _ASIDE.split(tail, maxsplit=1)[0]
+    elif sentence and whole:
+        yield _ASIDE.split(_LEADING.sub("", last), maxsplit=1)[0]
+
+
+def _lone(last: str) -> Iterator[str]:
+    """The last formula of a sentence, or its only number."""
     formulas = [next(filter(None, match.groups())) for match in _FORMULA.finditer(last)]
     if formulas:
         yield formulas[-1]
@@ -143,6 +158,8 @@ def mentions(kind: str, text: str) -> frozenset[str]:
     if _FORMULAS.search(text) and kind in ("truth", "nothing", "undefined"):
         return frozenset()
     bare = textual(prepared(text))
+    if kind in _MOMENTS and wordlists.NEGATIONS.intersection(wordlists.words_of(bare)):
+        return frozenset()
     if kind != "truth" and wordlists.HEDGES.intersection(wordlists.words_of(bare)):
         return frozenset()  # "no solution or 40" is no claim
     if kind not in FINDERS or len(bare) > MAX_SENTENCE or (kind in _MOMENTS and not calendar.lone(kind, bare)):

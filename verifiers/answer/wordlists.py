@@ -49,7 +49,8 @@ _SETS = {
 }  # fmt: skip
 _INFINITY = {
     "infinity": 1, "positive infinity": 1, "diverges to infinity": 1, "diverges to": 1, "infinite": 1, "无穷": 1,
-    "无穷大": 1, "正无穷": 1, "plus infinity": 1, "negative infinity": -1, "minus infinity": -1, "负无穷": -1,
+    "无穷大": 1,
+    "正无穷大": 1, "负无穷大": -1, "正无穷": 1, "plus infinity": 1, "negative infinity": -1, "minus infinity": -1, "负无穷": -1,
     "diverges to positive infinity": 1, "diverges to negative infinity": -1, "approaches infinity": 1,
     "tends to infinity": 1, "infinitely many": 1, "infinitely many solutions": 1, "无穷多个": 1, "无数个": 1,
     "无穷多": 1, "infinite number": 1, "infinite number of solutions": 1, "infinitely many values": 1, "无数": 1,
