@@ -39,6 +39,11 @@ _TOLD = re.compile(
 _BREAK = re.compile(r"[,;:]|\b(?:which|who|that|where|and)\b")
 MAX_MARGIN = 2
 """Characters before a preposition that begins a sentence: "In 1969, ..." is no part of the subject."""
+_CORRECTED = re.compile(
+    r"(?:^|[.!?]\s+|\n\s*)(?:However|But|Actually|In fact),?\s[^.!?\n]{0,120}?(?:\bnot\b|n.?t\b)[^.!?\n]{0,80}?"
+    r"\b(?:until|before)\s[^.!?\n]{0,40}?(?<!\d)\d{4}"
+)
+"""However, that did not begin until 1950: the dates before that are of something else."""
 MAX_DAY = 31
 
 
@@ -54,6 +59,8 @@ def objection(wanted: Alias, found: Reading, span: tuple[int, int], aliases: Seq
         return "negated"
     if _in_the_subject(found, span):
         return "echoed"
+    if len(wanted.words) == 1 and _corrected(wanted, found, span):
+        return "corrected"
     if len(wanted.words) == 1 and _in_a_date(wanted, found, span):
         return "other-number"
     if _another_person(wanted, found, before, after, aliases):
@@ -83,6 +90,13 @@ def _in_the_subject(found: Reading, span: tuple[int, int]) -> bool:
     rest = found.plain[found.tokens[span[1] - 1].end :]
     told = _TOLD.match(rest)
     return told is not None and not _BREAK.search(told["rest"])
+
+
+def _corrected(wanted: Alias, found: Reading, span: tuple[int, int]) -> bool:
+    """A year or a decade that a later sentence takes back."""
+    if not wanted.words[0][:4].isdecimal():
+        return False
+    return _CORRECTED.search(found.plain, found.tokens[span[1] - 1].end) is not None
 
 
 def _in_a_date(wanted: Alias, found: Reading, span: tuple[int, int]) -> bool:
