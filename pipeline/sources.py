@@ -31,6 +31,7 @@ from pipeline.fields import (
 )
 from pipeline.problem import Problem, problem_id
 from pipeline.readers import RawRow, read_raw
+from pipeline.reasoning_gym import GymTask, entries, package_version, scorer_options
 from pipeline.stage import Drop
 
 QUESTION_SHOWN = 2000
@@ -44,7 +45,8 @@ FieldValue = str | int | float | bool
 class Source:
     """Where rows come from and which of their fields mean what.
 
-    path or hub: a file or data-set folder, or a data set's name on the hub (`subset`, `revision`).
+    path, hub or reasoning_gym: a file or data-set folder, a data set's name on the hub (`subset`, `revision`), or a
+        procedural task (use it with `preset = "reasoning_gym"`).
     question, answer: field names; dots reach into structs (`reward_model.ground_truth`), lists and JSON text; several
         question fields are joined by a space; chat messages give their last user turn.
     question_pattern: a regular expression whose first group is the question inside the field.
@@ -66,6 +68,7 @@ class Source:
     license: str = "unknown"
     path: Path | None = None
     hub: str | None = None
+    reasoning_gym: GymTask | None = None
     subset: str | None = None
     revision: str | None = None
     split: str = "train"
@@ -95,16 +98,25 @@ class Source:
 
     @property
     def place(self) -> str:
-        return str(self.path) if self.path is not None else f"hub:{self.hub}"
+        return str(self.path) if self.path is not None else self.file_name
 
     @property
     def file_name(self) -> str:
+        if self.reasoning_gym is not None:
+            return f"reasoning_gym:{self.reasoning_gym.task}"
         return self.path.name if self.path is not None else f"hub:{self.hub}"
+
+    @property
+    def stamp(self) -> list[str | None]:
+        """What stands for the content of a source that is no file. Raises RecipeError without its package."""
+        if self.reasoning_gym is not None:
+            return [self.file_name, package_version(f"sources '{self.name}'")]
+        return [self.hub, self.revision]
 
     def check(self, where: str) -> None:
         """Raises RecipeError for what types cannot express."""
-        if (self.path is None) == (self.hub is None):
-            raise RecipeError(f"{where}: sources '{self.name}': give either path or hub")
+        if sum(one is not None for one in (self.path, self.hub, self.reasoning_gym)) != 1:
+            raise RecipeError(f"{where}: sources '{self.name}': give one of path, hub and reasoning_gym")
         if not self.question_fields:
             raise RecipeError(f"{where}: sources '{self.name}': question: name at least one field")
         if self.question_pattern is not None:
@@ -130,7 +142,7 @@ def read_source(source: Source) -> Iterator[Problem | Drop]:
     lacking = dict.fromkeys(wanted, 0)
     seen_fields: dict[str, None] = {}
     rows = objects = 0
-    for raw in read_raw(source.place, source.path, source.format, source):
+    for raw in _raw_rows(source):
         rows += 1
         if raw.row is not None:
             objects += 1
@@ -147,6 +159,12 @@ def read_source(source: Source) -> Iterator[Problem | Drop]:
             raise RecipeError(
                 f"{source.place}: no row has the field '{name}' (source '{source.name}'); fields: {known}"
             )
+
+
+def _raw_rows(source: Source) -> Iterator[RawRow]:
+    if source.reasoning_gym is not None:
+        return entries(source.reasoning_gym, f"sources '{source.name}'")
+    return read_raw(source.place, source.path, source.format, source)
 
 
 def to_problem(source: Source, raw: RawRow) -> Problem | Drop:
@@ -224,6 +242,8 @@ def _question(source: Source, row: Mapping[str, Any]) -> str:
 def _answer(source: Source, row: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     value = value_at(row, source.answer)
     options = dict(source.verifier_options)
+    if source.reasoning_gym is not None and source.verifier == "reasoning_gym":
+        options |= scorer_options(source.reasoning_gym, dict(row))
     if value is MISSING:
         raise UnreadableError("missing-field", f"field '{source.answer}' is missing")
     if source.answer_pattern == "json":
