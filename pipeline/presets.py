@@ -118,7 +118,7 @@ def _entry(layer: Layer, item: Any, root: Path | None, *, training: bool) -> Any
     if training and preset.about.unscored is not None and "verifier" not in own:
         raise RecipeError(f"{where}: preset '{name}': {preset.about.unscored}; set verifier to score it yourself")
     given = dict(_kept(preset.source, own, training))
-    if not {"path", "hub"} & ({*own} | {*given}):
+    if not {"path", "hub", "reasoning_gym"} & ({*own} | {*given}):
         raise RecipeError(f"{where}: preset '{name}' has no place on the hub; give path")
     return {"name": name, **given, **own}
 
