@@ -14,6 +14,7 @@ from pipeline.executor import ExecutorKind
 from pipeline.presets import with_presets
 from pipeline.sources import Source
 from pipeline.stages import stage_class
+from verifiers import reasoning_gym
 from verifiers.cases import RowError, check_options
 from verifiers.registry import VERIFIERS
 
@@ -83,6 +84,10 @@ def _place(key: str, layers: Sequence[Layer]) -> str:
 
 def _check_verifier(source: Source, where: str) -> None:
     """Not in `Source.check`: what the readers import is part of the key of their output, and verifiers are not."""
+    gym = source.reasoning_gym
+    if gym is not None and reasoning_gym.refusal(gym.task):
+        why = reasoning_gym.refusal(gym.task)
+        raise RecipeError(f"{where}: sources '{source.name}': reasoning_gym.task '{gym.task}' is not taken: {why}")
     key = "verifier_options" if source.verifier in VERIFIERS else "verifier"
     try:
         check_options(source.verifier, source.verifier_options, f"{where}: sources '{source.name}': {key}")
