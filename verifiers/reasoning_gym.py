@@ -86,20 +86,21 @@ def verify_reasoning_gym(
     ground_truth: str | Sequence[str],
     /,
     *,
-    task: str,
+    task: str | None = None,
     config: Mapping[str, Any] | None = None,
     metadata: Mapping[str, Any] | None = None,
 ) -> Verdict:
     """Whether the task's own scorer gives the answer 1.0.
 
-    task: name in reasoning-gym.  config: what the data set was made with.  metadata: of the entry; both as they come
-    out of JSON. The first ground truth is the entry's answer; an entry whose own answer does not score 1.0, and a task
-    that is not taken, are undecided. Never raises for bad text; raises ModuleNotFoundError without the package.
+    task: name in reasoning-gym; without one, as when two golds are compared, only equal texts are correct.
+    config: what the data set was made with.  metadata: of the entry; both as they come out of JSON. The first
+    ground truth is the entry's answer; an entry whose own answer does not score 1.0, and a task that is not taken, are
+    undecided. Never raises for bad text; raises ModuleNotFoundError without the package.
     """
     gold = ground_truth if isinstance(ground_truth, str) else next(iter(ground_truth), "")
     if not gold.strip():
         return undecided("gold-empty")
-    if refusal(task):
+    if task is not None and refusal(task):
         return undecided("task-refused", detail=f"{task}: {refusal(task)}")
     if not isinstance(metadata or {}, Mapping) or not isinstance(config or {}, Mapping):
         return undecided("gold-unparsable", detail="metadata and config must be objects")
@@ -108,6 +109,9 @@ def verify_reasoning_gym(
         return incorrect(reason, None)
     if len(answer) > MAX_ANSWER:
         return incorrect("response-too-complex", answer[:SHOWN], detail=f"{len(answer)} characters")
+    if task is None:
+        same = answer.split() == gold.split()
+        return correct("exact", answer[:SHOWN]) if same else incorrect("different", answer[:SHOWN])
     entry = {"answer": gold, "metadata": dict(metadata or {})}
     request = {"task": TASK, "name": task, "config": dict(config or {}), "entry": entry, "cpu_s": CPU_LIMIT_S}
     return _judged(request, gold, answer)
