@@ -35,6 +35,7 @@ def mend_question(text: str) -> tuple[str, list[str]]:
         ("mojibake", mend_mojibake),
         ("escapes", mend_escapes),
         ("control-characters", lambda value: _CONTROL.sub("", value)),
+        ("appendix", _without_appendix),
         ("credit", _without_credit),
         ("markup", _without_markup),
         ("instructions", strip_instructions),
@@ -64,6 +65,17 @@ def mend_mojibake(text: str) -> str:
     if text.isascii() or not is_bad(text):
         return text
     return fix_encoding(text)
+
+
+_APPENDIX = re.compile(r"\n\s*(?:hints?|diagram|(?:video )?solution)\s*:?\s*\n.*\Z", re.IGNORECASE | re.DOTALL)
+
+
+def _without_appendix(text: str) -> str:
+    """Without a hint, a link to a drawing or a solution under a heading of its own at the end; figures stay."""
+    match = _APPENDIX.search(text)
+    if match is None or not text[: match.start()].strip() or FIGURE.search(match.group()):
+        return text
+    return text[: match.start()]
 
 
 def _without_credit(text: str) -> str:
@@ -156,7 +168,10 @@ def _is_checkable(gold: str) -> bool:
 
 
 def _wants_lost_option(row: Problem) -> bool:
-    """Asks for the letter of an option, and the letter is nowhere in the question."""
+    """Asks for the letter of an option: of one in small letters in the text, or of one that is nowhere in it."""
+    small = re.fullmatch(r"\(([a-e])\)", row.ground_truth)
+    if small is not None:
+        return all(f"({label})" in row.question for label in ("a", "b", small.group(1)))
     letter = _CHOICE_GOLD.fullmatch(row.ground_truth)
     if letter is None or not re.search(r"\bletter\b|\bwhich of\b", row.question, re.IGNORECASE):
         return False
