@@ -25,6 +25,7 @@ from verifiers.registry import Request
 from verifiers.verdict import Status, Verdict
 
 MAX_GOLDS = 200
+FORMS_PER_GOLD = 10
 MAX_EXAMPLES = 3
 LONGEST_GOLD = 400
 
@@ -233,8 +234,11 @@ def typed(gold: str) -> tuple[str, Draw] | None:
     return None
 
 
-def gold_trials(rows: Sequence[LabelledRow], *, seed: int = 0, golds: int = MAX_GOLDS) -> Iterator[GoldTrial]:
-    """Trials of at most so many different golds, drawn at random. Of several accepted answers the first counts."""
+def gold_trials(
+    rows: Sequence[LabelledRow], *, seed: int = 0, golds: int = MAX_GOLDS, forms: int = FORMS_PER_GOLD
+) -> Iterator[GoldTrial]:
+    """Trials of at most so many different golds, and so many of the rewritings and of the near misses of each, drawn at
+    random. Of several accepted answers the first counts."""
     different: dict[tuple[str, str], LabelledRow] = {}
     for row in rows:
         first = _first(row)
@@ -244,7 +248,7 @@ def gold_trials(rows: Sequence[LabelledRow], *, seed: int = 0, golds: int = MAX_
     keys = source.sample(list(different), min(golds, len(different)))
     for place, (verifier, gold) in enumerate(keys):
         row = different[verifier, gold]
-        yield from _trials_of(gold, row)
+        yield from _trials_of(gold, row, source, forms)
         stranger = different[keys[place - 1]]
         if verifier == "qa" and not _words(row) & _words(stranger):
             request = replace(row.request(), response=_first(stranger))
@@ -262,7 +266,7 @@ def _words(row: LabelledRow) -> set[str]:
     return {word.lower() for gold in golds for word in re.findall(r"\w+", gold)}
 
 
-def _trials_of(gold: str, row: LabelledRow) -> Iterator[GoldTrial]:
+def _trials_of(gold: str, row: LabelledRow, source: random.Random, forms: int) -> Iterator[GoldTrial]:
     verifier, options = row.verifier, row.options
 
     def trial(kind: str, response: str, *, equal: bool) -> GoldTrial:
@@ -277,11 +281,10 @@ def _trials_of(gold: str, row: LabelledRow) -> Iterator[GoldTrial]:
     if found is None or (verifier == "choice" and found[0] != "letter"):
         return
     type_, draw = found
-    for kind, form in draw.equal.items():
-        yield trial(f"{type_}: {kind}", rf"\boxed{{{form}}}", equal=True)
-    for kind, form in draw.unequal.items():
-        if not (options and kind in NEAR):
-            yield trial(f"{type_}: {kind}", rf"\boxed{{{form}}}", equal=False)
+    for equal, drawn in ((True, draw.equal), (False, draw.unequal)):
+        known = [(kind, form) for kind, form in drawn.items() if equal or not (options and kind in NEAR)]
+        for kind, form in source.sample(known, min(forms, len(known))):
+            yield trial(f"{type_}: {kind}", rf"\boxed{{{form}}}", equal=equal)
 
 
 def metamorphic(
@@ -290,6 +293,7 @@ def metamorphic(
     names: Sequence[str] = (),
     seed: int = 0,
     golds: int = MAX_GOLDS,
+    forms: int = FORMS_PER_GOLD,
     verdicts: Callable[[str, Sequence[LabelledRow]], Sequence[Verdict]] = verdicts_of,
 ) -> dict[str, Any]:
     """`metamorphic` of audit.json: {verifiers, kinds: {kind: {must: accept or refuse, n, by_verifier, examples}}}.
@@ -298,7 +302,7 @@ def metamorphic(
     and `wrongly`: refused though it must be accepted, or accepted though it must be refused; undecided counts as not
     accepted. Up to three of those of each verifier are the examples.
     """
-    trials = list(gold_trials(rows, seed=seed, golds=golds))
+    trials = list(gold_trials(rows, seed=seed, golds=golds, forms=forms))
     asked = [trial.row() for trial in trials]
     sides = sides_of(names)
     table: dict[str, dict[str, Any]] = {}

@@ -139,13 +139,13 @@ class Pool:
     def ask(self, request: Mapping[str, Any], wall_s: float = WALL_LIMIT_S) -> Any:
         """Raises WorkerFailure. A child that dies without reaching a limit may have been killed from outside, so the
         request is put once more."""
-        worker = self._take()
+        worker = self.take()
         try:
             answer = worker.ask(request, wall_s, cpu_s=CPU_LIMIT_S)
         except WorkerFailure as failure:
             if failure.kind != "died":
                 raise
-            worker = self._take()
+            worker = self.take()
             answer = worker.ask(request, wall_s, cpu_s=CPU_LIMIT_S)
         with self.lock:
             if len(self.idle) < MAX_IDLE:
@@ -154,7 +154,8 @@ class Pool:
         worker.kill()
         return answer
 
-    def _take(self) -> Worker:
+    def take(self) -> Worker:
+        """An idle worker or a new one; the caller gives it back or kills it."""
         with self.lock:
             self.idle = [worker for worker in self.idle if worker.process.poll() is None]
             worker = self.idle.pop(0) if self.idle else Worker()

@@ -167,11 +167,13 @@ def test_without_labels_nothing_is_claimed(tmp_path: Path) -> None:
     report = (out / "report.html").read_text("utf-8")
     assert "not identified" in report
     assert "60 responses, none of them labelled" in report.replace("\u00a0", " ")
-    kinds = audit["metamorphic"]
-    assert all(entry["n"] >= entry["accepted"] >= 0 for entry in kinds.values())
-    assert kinds["any: no answer"]["wrongly"] == 0
+    assert audit["metamorphic"]["verifiers"] == ["math", "qa"]
+    kinds = audit["metamorphic"]["kinds"]
+    assert all(side["n"] >= side["accepted"] >= 0 for entry in kinds.values() for side in entry["by_verifier"].values())
+    assert kinds["any: no answer"]["by_verifier"]["math"]["wrongly"] == 0
     assert "Rewritings of the ground truths" in report
-    assert "near misses not refused: 0 of" in done.stdout
+    assert "math: near misses not refused: 0 of" in done.stdout
+    assert "qa: rewritings not accepted: " in done.stdout
     limit = verigold("audit", file, "--out", str(out), "--no-metamorphic", "--max-fnr", "0.1")
     assert limit.returncode == 2
     assert "no row has a label" in limit.stderr

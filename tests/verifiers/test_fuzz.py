@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import hypothesis.strategies as st
@@ -13,6 +14,7 @@ from verifiers import Status, check_gold, verify_choice, verify_math, verify_qa
 from verifiers.exact import exact_number
 from verifiers.fuzzing import FRAGMENTS, GOLDS, texts
 from verifiers.reward import compute_score
+from verifiers.workers import CPU_LIMIT_S
 
 COUNT = 20_000
 LIMIT_S = 2.0
@@ -20,16 +22,21 @@ LIMIT_S = 2.0
 
 @pytest.mark.timeout(600)
 def test_random_fragments() -> None:
+    """CPU of this process counts, for the load of the machine says nothing; a worker's own CPU is bounded."""
     verify_math(r"\boxed{\int_0^1 x\,dx \text{ cm}}", "7")
     late: list[tuple[float, str]] = []
+    statuses: Counter[Status] = Counter()
     for index, response in enumerate(texts(0, COUNT)):
-        started = time.monotonic()
+        started = time.process_time()
         verdict = verify_math(response, GOLDS[index % len(GOLDS)])
-        spent = time.monotonic() - started
-        if spent > LIMIT_S:
+        spent = time.process_time() - started
+        statuses[verdict.status] += 1
+        if spent > LIMIT_S - CPU_LIMIT_S:
             late.append((spent, response))
-        assert verdict.status is not Status.UNDECIDED or verdict.reason == "worker-wall-limit"
     assert not late
+    assert statuses.total() == COUNT
+    # every gold is sound, so whatever is hostile is wrong
+    assert statuses[Status.UNDECIDED] == 0
 
 
 def test_bulk_program_bounds_time_and_memory() -> None:
@@ -38,7 +45,9 @@ def test_bulk_program_bounds_time_and_memory() -> None:
     command = [sys.executable, str(program), "--count", "1500", "--seed", "3"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "later than 2 s: 0" in done.stdout
+    assert "later than 2 s: 0, " in done.stdout
+    assert "exceptions: 0" in done.stdout
+    assert "children left: 0" in done.stdout
 
 
 def test_random_golds() -> None:

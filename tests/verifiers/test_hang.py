@@ -7,6 +7,7 @@ import pytest
 
 from verifiers import Status, check_gold, verify_choice, verify_math, verify_qa
 from verifiers.exact import exact_number
+from verifiers.workers import CPU_LIMIT_S
 
 TOWERS = (
     "5^{5^{5^5}}", "5**5**5**5", "9^{9^{9^{9^{9}}}}", "((2^{100})^{100})^{100000}", "(10^{10^{10}})!", "100000000!",
@@ -29,7 +30,8 @@ CHAINS = (
     r"\sum_{k=1}^n " * 250 + "k", "a_{" * 300 + "1" + "}" * 300, "x=" * 500 + "1", "x<" * 500 + "1", "1," * 300 + "2",
     "((1,2)," * 60 + "3" + ")" * 60, r"\{" * 80 + r"\}" * 80, "(" * 20 + "(x" + "/x" * 80 + ")" + "/x)" * 20,
 )  # fmt: skip
-LIMIT_S = 2.0
+LIMIT_S = 2.0 - CPU_LIMIT_S
+"""CPU seconds of this process, which the load of the machine does not change; a worker adds its own limit at most."""
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -42,22 +44,22 @@ def _warm() -> None:
 @pytest.mark.parametrize("text", TOWERS, ids=range(len(TOWERS)))
 def test_towers_are_wrong_and_in_time(text: str) -> None:
     """What cannot be decided against a sound gold earns no more than a wrong answer."""
-    started = time.monotonic()
+    started = time.process_time()
     verdict = verify_math(rf"\boxed{{{text}}}", "8")
-    assert time.monotonic() - started < LIMIT_S
+    assert time.process_time() - started < LIMIT_S
     assert verdict.status is Status.INCORRECT
     assert verdict.score == 0.0
 
 
 @pytest.mark.parametrize("text", TOWERS, ids=range(len(TOWERS)))
 def test_towers_as_golds_are_in_time(text: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     checked = check_gold(text)
-    assert time.monotonic() - started < LIMIT_S
+    assert time.process_time() - started < LIMIT_S
     if checked.status is Status.UNDECIDED:
         assert checked.reason in ("gold-unparsable", "gold-unequal-to-itself")
     exact_number(text)
-    assert time.monotonic() - started < LIMIT_S * 2
+    assert time.process_time() - started < LIMIT_S * 2
 
 
 FILLERS = (
@@ -71,11 +73,11 @@ FILLERS = (
 @pytest.mark.parametrize("gold", ["7", "B", "Yes", "x>3", "Paris"])
 def test_long_responses_are_in_time(filler: str, gold: str) -> None:
     text = filler * (100_000 // len(filler))
-    started = time.monotonic()
+    started = time.process_time()
     assert verify_math(text, gold).status is Status.INCORRECT
     verify_choice(text, "B")
     verify_qa(text, "Paris")
-    assert time.monotonic() - started < 3 * LIMIT_S
+    assert time.process_time() - started < 3 * LIMIT_S
     assert verify_math(text + "\n\n</think>\\boxed{7}", "7").status is Status.CORRECT
 
 
@@ -88,10 +90,10 @@ def test_recursion_limit_is_left_alone() -> None:
 @pytest.mark.parametrize("text", CHAINS, ids=range(len(CHAINS)))
 def test_long_chains_recurse_within_bounds(text: str) -> None:
     """Left-deep and right-deep trees must not reach the interpreter's recursion limit."""
-    started = time.monotonic()
+    started = time.process_time()
     for gold in ("7", "x^2"):
         verdict = verify_math(rf"\boxed{{{text}}}", gold)
         assert verdict.status is Status.INCORRECT
     check_gold(text)
     exact_number(text)
-    assert time.monotonic() - started < 3 * LIMIT_S
+    assert time.process_time() - started < 3 * LIMIT_S

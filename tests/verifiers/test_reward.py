@@ -69,16 +69,16 @@ def towers(base: int) -> list[str]:
     return [rf"\boxed{{{shape}}}" for shape in shapes]
 
 
-def test_undecidable_towers_earn_nothing() -> None:
-    """A policy that writes towers earns no more than one that answers wrongly. Only an overloaded machine masks it."""
+@pytest.mark.parametrize("gold", ["12", r"\sum_{k=1}^{n} k", r"\int_0^1 x^2\,dx"])
+def test_undecidable_towers_earn_nothing(gold: str) -> None:
+    """A policy that writes towers earns no more than one that answers wrongly: nothing is masked, nothing is paid."""
     hostile = [text for base in (3, 7, 11) for text in towers(base)]
     honest = [rf"\boxed{{{number}}}" for number in range(13, 13 + len(hostile))]
-    scores, wrong = ([compute_score("x", text, "12") for text in texts] for texts in (hostile, honest))
-    assert sum(float(score["score"]) for score in scores) <= sum(float(score["score"]) for score in wrong)
-    assert {score["reason"] for score in scores if score["undecided"]} <= {"worker-wall-limit"}
-    golds = ["12"] * len(hostile)
-    assert not any(trl_reward(hostile, ground_truth=golds))
-    assert trl_reward(honest, ground_truth=golds) == [0.0] * len(hostile)
+    scores, wrong = ([compute_score("x", text, gold) for text in texts] for texts in (hostile, honest))
+    assert [score["score"] for score in scores] == [score["score"] for score in wrong] == [0.0] * len(hostile)
+    assert not any(score["undecided"] for score in scores)
+    golds = [gold] * len(hostile)
+    assert trl_reward(hostile, ground_truth=golds) == trl_reward(honest, ground_truth=golds) == [0.0] * len(hostile)
 
 
 def test_soft_overlong() -> None:

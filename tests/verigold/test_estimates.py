@@ -143,18 +143,28 @@ def test_damaged_parts_still_render(damage: dict[str, Any]) -> None:
 
 def test_rewritings_of_golds_have_a_section() -> None:
     """Rates by kind, the worst first, examples of wrong verdicts; hostile text stays text."""
-    case = {"ground_truth": EVIL, "response": EVIL, "status": "incorrect", "reason": "different"}
+    case = {"verifier": "math", "ground_truth": EVIL, "response": EVIL, "status": "incorrect", "reason": "different"}
+
+    def entry(must: str, n: int, *wrongly: int) -> dict[str, Any]:
+        names = zip(("math", EVIL), wrongly, strict=True)
+        return {"must": must, "n": n, "by_verifier": {name: {"n": n, "wrongly": k} for name, k in names}}
+
     kinds = {
-        "integer: point": {"must": "accept", "n": 40, "accepted": 40, "wrongly": 0, "examples": []},
-        EVIL: {"must": "accept", "n": 40, "accepted": 30, "wrongly": 10, "examples": [case]},
-        "integer: sign": {"must": "refuse", "n": 20, "accepted": 0, "wrongly": 0, "examples": []},
+        "integer: point": entry("accept", 40, 0, 20) | {"examples": []},
+        EVIL: entry("accept", 40, 10, 4) | {"examples": [case]},
+        "integer: sign": entry("refuse", 20, 0, 0) | {"examples": []},
         "odd": "no table",
     }
-    audit_json = made(labels=0, estimated=False, identified=False) | {"metamorphic": kinds}
+    audit_json = made(labels=0, estimated=False, identified=False) | {
+        "metamorphic": {"verifiers": ["math", EVIL], "kinds": kinds}
+    }
     html = audit.render(audit_json)
     assert "<script>alert(1)</script> ]" not in html
     words = html.replace(NBSP, " ")
-    assert "Rewritings that must be accepted: 80, 10 wrongly refused (12.5 %)" in words
-    assert "Near misses that must be refused: 20, 0 wrongly accepted" in words
+    assert "12.5 %" in words
+    assert "30.0 %" in words
+    assert "Rewritings that must be accepted, by kind: wrongly refused" in words
+    # the one near miss has no wrong verdict, so it stands among all kinds only
+    assert words.count("integer: sign") == 1
     assert words.index("alert(1)") < words.index("integer: point")
     assert "Rewritings of the ground truths" not in audit.render(audit_json | {"metamorphic": {}})

@@ -66,7 +66,6 @@ def command(
     from pipeline.config import RecipeError
     from pipeline.progress import stderr_console
     from verifiers.audit import RowError, read_rows, run_audit
-    from verifiers.peers import PeerMissing
     from verigold.commands.verify import print_table
     from verigold.report.audit import render
 
@@ -79,15 +78,9 @@ def command(
         result = labelled(result, out, sample if label else 0, show_verdict=show_verdict, console=console)
     except RowError as error:
         raise RecipeError(str(error)) from None
-    audit = result.to_json()
     unlabelled = all(row.correct is None for row in result.rows)
-    try:
-        if verifier:
-            audit["agreement"] = agreement(result, verifier, workers=workers, console=console)
-        if metamorphic or (metamorphic is None and unlabelled):
-            audit["metamorphic"] = rewritten(result.rows, verifier or [], workers=workers, console=console)
-    except PeerMissing as error:
-        raise RecipeError(f"--verifier {error}") from None
+    rewrite = unlabelled if metamorphic is None else metamorphic
+    audit = result.to_json() | without_labels(result, verifier or [], rewrite=rewrite, workers=workers, console=console)
     out.mkdir(parents=True, exist_ok=True)
     write_text(out / "audit.json", json.dumps(audit, ensure_ascii=False, indent=1) + "\n")
     write_text(out / "report.html", render(audit))
@@ -136,6 +129,24 @@ def labelled(result: AuditResult, out: Path, sample: int, *, show_verdict: bool,
     if strangers:
         console.print(f"audit: {strangers} answers there belong to no row of this file and are left out")
     return replace(result, rows=tuple(rows))
+
+
+def without_labels(
+    result: AuditResult, names: Sequence[str], *, rewrite: bool, workers: int | None, console: Console
+) -> dict[str, Any]:
+    """The parts of audit.json that need no labels. rewrite: judge rewritings of the ground truths too."""
+    from pipeline.config import RecipeError
+    from verifiers.peers import PeerMissing
+
+    found: dict[str, Any] = {}
+    try:
+        if names:
+            found["agreement"] = agreement(result, names, workers=workers, console=console)
+        if rewrite:
+            found["metamorphic"] = rewritten(result.rows, names, workers=workers, console=console)
+    except PeerMissing as error:
+        raise RecipeError(f"--verifier {error}") from None
+    return found
 
 
 def judged(name: str, rows: Sequence[LabelledRow], *, workers: int | None, console: Console) -> tuple[Verdict, ...]:

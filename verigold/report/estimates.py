@@ -131,9 +131,9 @@ def _agreement_words(agreement: Json, verifiers: Sequence[Json]) -> str:
     together = table(agreement.get("all"))
     unanimous = interval(together.get("unanimous"))
     worst = interval(together.get("worst_error_rate_at_least"))
-    text = f"{len(verifiers)} verifiers judged the same {plural(n, 'row')}"
+    text = f"{len(verifiers)} verifiers judged all {plural(n, 'row')}, also rows that name another verifier,"
     if unanimous is not None:
-        text += f" and all agreed on {with_bounds(unanimous)} of them"
+        text += f" and agreed on {with_bounds(unanimous)} of them"
     if worst is not None:
         text += f"; at least one of them is wrong on {percent(worst.estimate)} of the rows or more"
     if not labelled:
