@@ -54,8 +54,8 @@ def answer_text(response: str) -> tuple[str | None, str]:
     if answer.text is None:
         return None, answer.reason
     if answer.source in ("tag", "box", "boxes", "marker"):
-        return answer.text[:MAX_RESPONSE], ""
-    return (extract.after_thoughts(response) or "")[:MAX_RESPONSE], ""
+        return answer.text.strip()[:MAX_RESPONSE], ""
+    return (extract.after_thoughts(response) or "").strip()[:MAX_RESPONSE], ""
 
 
 def token_f1(left: Sequence[str], right: Sequence[str]) -> float:

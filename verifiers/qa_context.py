@@ -44,6 +44,9 @@ _CORRECTED = re.compile(
     r"\b(?:until|before)\s[^.!?\n]{0,40}?(?<!\d)\d{4}"
 )
 """However, that did not begin until 1950: the dates before that are of something else."""
+_PAUSE = re.compile(r"[.,;:!?\n]")
+MAX_BEFORE = 3
+"""Words before a mention that can negate it."""
 MAX_DAY = 31
 
 
@@ -55,7 +58,7 @@ def declined(found: Reading) -> bool:
 def objection(wanted: Alias, found: Reading, span: tuple[int, int], aliases: Sequence[Alias]) -> str:
     """Why a mention of the alias is not the answer: negated, hedged, other-name, other-number; empty when it is."""
     before, after = found.words[: span[0]], found.words[span[1] :]
-    if _negated(before, after):
+    if _negated(_clause_before(found, span[0]), after):
         return "negated"
     if _in_the_subject(found, span):
         return "echoed"
@@ -70,8 +73,19 @@ def objection(wanted: Alias, found: Reading, span: tuple[int, int], aliases: Seq
     return "hedged" if _in_a_list(wanted, found.text, {item.words for item in aliases}) else ""
 
 
+def _clause_before(found: Reading, place: int) -> tuple[str, ...]:
+    """The words before a place back to the last punctuation."""
+    start = place
+    while start > max(0, place - MAX_BEFORE):
+        left, right = found.tokens[start - 1], found.tokens[min(start, len(found.tokens) - 1)]
+        if _PAUSE.search(found.plain, left.end, right.start):
+            break
+        start -= 1
+    return found.words[start:place]
+
+
 def _negated(before: tuple[str, ...], after: tuple[str, ...]) -> bool:
-    if any(word in wordlists.NEGATIONS or word in _DENIALS for word in before[-3:]):
+    if any(word in wordlists.NEGATIONS or word in _DENIALS for word in before):
         return True
     if any(before[-len(words) :] == words for words in _CONTRAST):
         return True
@@ -127,7 +141,7 @@ def _another_person(
 def _in_a_list(wanted: Alias, text: str, aliases: set[tuple[str, ...]]) -> bool:
     """A bare list that names other things beside the alias; a pair with a comma ("Paris, France") is none."""
     items = [tuple(word.text for word in words_of(part)) for part in _LIST.split(text)]
-    items = [item for item in items if item]
+    items = [item for item in items if item and not (len(item) > 1 and item[0] in wordlists.NEGATIONS)]
     joined = bool(_JOINED.search(text))
     if len(items) < (2 if joined else 3) or any(len(item) > 3 for item in items) or wanted.dates:
         return False

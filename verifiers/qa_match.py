@@ -107,7 +107,7 @@ def _same_single(left: str, right: str) -> bool:
         return True
     if min(len(left), len(right)) < 4 or not left.isalpha() or left in GIVEN or right in GIVEN:
         return False
-    return left + "s" == right or right + "s" == left
+    return any(one + ending == other for one, other in ((left, right), (right, left)) for ending in ("s", "es"))
 
 
 def _follow(short: tuple[str, ...], found: Reading, start: int, same: Same, *, name: bool) -> int | None:

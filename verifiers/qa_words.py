@@ -93,12 +93,8 @@ def plain(text: str) -> str:
 def unglued(text: str) -> str:
     """Words that lost the space between them ("byJane Doe") apart; names like MacArthur stay whole."""
     held = _GLUED_NAME.sub(lambda match: match.group().upper(), text)
-    return text if len(held) != len(text) else "".join(_parted(text, held))
-
-
-def _parted(text: str, held: str) -> list[str]:
     places = [match.start() for match in _GLUED.finditer(held)]
-    return [f"{text[left:right]} " for left, right in zip([0, *places], [*places, len(text)], strict=True)]
+    return " ".join(text[left:right] for left, right in zip([0, *places], [*places, len(text)], strict=True))
 
 
 @lru_cache(maxsize=16_384)
