@@ -163,7 +163,7 @@ def test_rewritings_of_golds_have_a_section() -> None:
     words = html.replace(NBSP, " ")
     assert "12.5 %" in words
     assert "30.0 %" in words
-    assert "Rewritings that must be accepted, by kind: wrongly refused" in words
+    assert "Rewritings that must be accepted: share wrongly refused" in words
     # the one near miss has no wrong verdict, so it stands among all kinds only
     assert words.count("integer: sign") == 1
     assert words.index("alert(1)") < words.index("integer: point")
