@@ -55,6 +55,7 @@ class Completion:
     token_ids: sampled ids, the end token included when it was sampled; None where the engine does not tell.
     logprobs: natural-log probability of each sampled token under the sampling distribution (temperature applied).
     finish_reason: `stop` (an end token) or `length`.  version: of the weights that sampled it.
+    counted_tokens: new tokens as a server counts them, where it does not tell their ids.
     """
 
     text: str
@@ -62,6 +63,12 @@ class Completion:
     logprobs: tuple[float, ...] | None
     finish_reason: str
     version: int = 0
+    counted_tokens: int = 0
+
+    @property
+    def tokens(self) -> int:
+        """New tokens."""
+        return self.counted_tokens if self.token_ids is None else len(self.token_ids)
 
 
 @runtime_checkable

@@ -88,9 +88,12 @@ def load(schema: type[T], paths: Sequence[Path], overrides: Sequence[str] = ()) 
 
 def build(schema: type[T], layers: Sequence[Layer], *, prefix: tuple[str, ...] = ()) -> T:
     """The merged layers as a checked `schema`. `prefix` is the place of the tables in their files, for errors."""
+    raw: Table = {}
+    for layer in layers:
+        _merge(raw, layer.table)
     merged: Table = {}
     for layer in layers:
-        _merge(merged, _resolve_paths(schema, layer.table, layer.base))
+        _merge(merged, _resolve_paths(schema, layer.table, layer.base, raw))
     try:
         return TypeAdapter(schema).validate_json(json.dumps(merged, default=str))
     except ValidationError as error:
@@ -111,29 +114,46 @@ def _merge(into: Table, table: Mapping[str, Any]) -> None:
             into[key] = json.loads(json.dumps(value, default=str)) if isinstance(value, dict) else value
 
 
-def _resolve_paths(schema: Any, value: Any, base: Path) -> Any:
-    """Makes every string that the schema calls a Path absolute, relative to `base`."""
+def _resolve_paths(schema: Any, value: Any, base: Path, final: Any) -> Any:
+    """Makes every string that the schema calls a Path absolute, relative to `base`.
+
+    final: the same place in all layers together, for a layer alone may not tell which kind of table it changes.
+    """
     origin, arguments = typing.get_origin(schema), typing.get_args(schema)
     if schema is Path:
         return str((base / Path(value).expanduser()).resolve()) if isinstance(value, str) else value
     if is_dataclass(schema) and isinstance(value, Mapping):
         hints = typing.get_type_hints(schema)
-        return {key: _resolve_paths(hints.get(key), item, base) for key, item in value.items()}
+        return {key: _resolve_paths(hints.get(key), item, base, _at(final, key)) for key, item in value.items()}
     if origin in (typing.Union, types.UnionType):
         for option in arguments:
-            resolved = _resolve_paths(option, value, base)
+            resolved = _resolve_paths(option, value, base, final) if _fits(option, final) else value
             if resolved != value:
                 return resolved
         return value
     if origin in (list, tuple, Sequence) and isinstance(value, list) and arguments:
-        return [_resolve_paths(arguments[0], item, base) for item in value]
+        return [_resolve_paths(arguments[0], item, base, item) for item in value]
     if origin in (dict, Mapping) and isinstance(value, Mapping):
-        return {key: _resolve_paths(arguments[1], item, base) for key, item in value.items()}
+        return {key: _resolve_paths(arguments[1], item, base, _at(final, key)) for key, item in value.items()}
     return value
+
+
+def _at(table: Any, key: str) -> Any:
+    return table.get(key) if isinstance(table, Mapping) else None
+
+
+def _fits(option: Any, table: Any) -> bool:
+    """Whether a table can be this dataclass of a union: its `kind`, where the dataclass has one, says so."""
+    if not is_dataclass(option) or not isinstance(table, Mapping):
+        return True
+    kinds = typing.get_args(typing.get_type_hints(option).get("kind"))
+    default = next((field.default for field in fields(option) if field.name == "kind"), None)
+    return not kinds or table.get("kind", default) in kinds
 
 
 def _explain(schema: Any, layers: Sequence[Layer], prefix: tuple[str, ...], item: Any) -> str:
     location = tuple(part for part in item["loc"] if isinstance(part, int) or not part.startswith("function-"))
+    location = _without_tags(schema, location)
     key = ".".join(str(part) for part in (*prefix, *location)) or "(top level)"
     where = next((layer.name for layer in reversed(layers) if _holds(layer.table, location)), layers[-1].name)
     if item["type"] in ("unexpected_keyword_argument", "extra_forbidden"):
@@ -146,6 +166,20 @@ def _explain(schema: Any, layers: Sequence[Layer], prefix: tuple[str, ...], item
     shown = repr(item.get("input"))
     shown = shown if len(shown) <= 80 else shown[:77] + "..."
     return f"{where}: {key}: {item['msg']} (got {shown})"
+
+
+def _without_tags(schema: Any, location: Sequence[str | int]) -> tuple[str | int, ...]:
+    """The place as the file has it: pydantic also names the dataclass that it took for a tagged table."""
+    options, found = [schema], list[str | int]()
+    for part in location:
+        leaves = [leaf for option in options for leaf in _leaves(option)]
+        named = [leaf for leaf in leaves if leaf.__name__ == part]
+        if named and len(leaves) > 1:
+            options = named
+            continue
+        found.append(part)
+        options = [inner for option in options for inner in _step(option, part)]
+    return tuple(found)
 
 
 def _holds(table: Any, location: Sequence[str | int]) -> bool:

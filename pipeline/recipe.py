@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from pipeline.config import STRICT, Layer, RecipeError, build
 from pipeline.executor import ExecutorKind
 from pipeline.presets import with_presets
 from pipeline.sources import Source
+from pipeline.stage_presets import preset_layer
 from pipeline.stages import stage_class
 from verifiers import reasoning_gym
 from verifiers.cases import RowError, check_options
@@ -29,6 +30,9 @@ class CurateConfig:
     data_root: folder that relative paths of sources and benchmarks are in, instead of the recipe's own.
     executor: "local" processes, or "ray" (needs the extra of that name); the bytes are the same.
     stages: name -> its parameters, resolved; `stages.NAME = false` switches a stage of an earlier file off.
+        `preset = "NAME"` in a stage's table takes what that preset says of the stage, under the table's own keys.
+    sampling: how models are asked (`pipeline.sampling.Sampling`), for all stages that ask one; a stage's own table
+        `sampling` wins. Resolved into the stages.
     """
 
     __pydantic_config__ = STRICT
@@ -37,6 +41,7 @@ class CurateConfig:
     rows_per_shard: int = 8192
     executor: ExecutorKind = "local"
     data_root: Path | None = None
+    sampling: StageTable | None = None
     stages: dict[str, StageTable | bool] = field(default_factory=dict)
 
     @classmethod
@@ -50,7 +55,7 @@ class CurateConfig:
         config = build(cls, layers)
         _check(config, layers)
         stages = {name: _resolved(name, layers) for name, table in config.stages.items() if table is not False}
-        return replace(config, stages=stages)
+        return replace(config, stages=stages, sampling=None)
 
     def build_stages(self) -> list[tuple[str, Any]]:
         """(name, stage) in order of execution."""
@@ -99,8 +104,19 @@ def _resolved(name: str, layers: Sequence[Layer]) -> StageTable:
     schema = stage_class(
         name, next((layer.name for layer in layers if name in layer.table.get("stages", {})), "recipe")
     )
-    tables = [(layer, layer.table.get("stages", {}).get(name)) for layer in layers]
-    inner = [replace(layer, table=table) for layer, table in tables if isinstance(table, dict)]
+    inner = [layer for outer in layers for layer in _stage_layers(name, outer)]
+    if any(field.name == "sampling" for field in fields(schema)):
+        inner = [replace(layer, table={"sampling": layer.table["sampling"]})
+                 for layer in layers if "sampling" in layer.table] + inner  # fmt: skip
     inner = inner or [replace(layers[-1], table={})]
     stage = build(schema, inner, prefix=("stages", name))
     return TypeAdapter(schema).dump_python(stage, mode="json", exclude_none=True)
+
+
+def _stage_layers(name: str, layer: Layer) -> list[Layer]:
+    """What one file says of a stage; before it what the preset says that it names."""
+    table = layer.table.get("stages", {}).get(name)
+    if not isinstance(table, dict):
+        return []
+    own = replace(layer, table={key: value for key, value in table.items() if key != "preset"})
+    return [preset_layer(table["preset"], name, layer.name), own] if "preset" in table else [own]

@@ -200,11 +200,10 @@ def _curate_pool(config: QuickstartConfig, root: Path, console: Console) -> None
 
 
 def _pool_layer(recipe: Layer, root: Path) -> Layer:
-    """The recipe's source read from this run's pool, its engines on this run's base model."""
+    """The recipe's source read from this run's pool, its engine on this run's base model."""
     sources = [source | {"path": "pool.jsonl"} for source in recipe.table["sources"]]
-    sampling = [name for name, table in recipe.table["stages"].items() if "engine" in table]
-    stages = {name: {"engine": {"model": "base"}} for name in sampling}
-    return Layer(name="quick start", base=root.resolve(), table={"sources": sources, "stages": stages})
+    table = {"sources": sources, "sampling": {"engine": {"model": "base"}}}
+    return Layer(name="quick start", base=root.resolve(), table=table)
 
 
 def _train_both(config: QuickstartConfig, root: Path, console: Console) -> None:

@@ -1,4 +1,4 @@
-"""Drops what the base model already answers: nothing is left to learn there."""
+"""Drops what the base model already answers: nothing is left to learn there, nor, if it had no tools, to search."""
 
 from __future__ import annotations
 
@@ -6,58 +6,54 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from engines.build import EngineConfig
-from pipeline.config import STRICT
+from pipeline.config import STRICT, RecipeError
 from pipeline.problem import Problem
-from pipeline.rollouts import Asking, Draws, open_sampler
+from pipeline.rollouts import Rollout
+from pipeline.sampling import Draws, Sampling
 from pipeline.stage import Context, Drop, Outcome, drop
 
 NAME = "answerable"
+ANSWERED, OPEN = "answered-already", "keep"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Answerable:
-    """engine: the base model.  samples: answers drawn, one after the other, until the verdict is certain.
+    """sampling: the base model.  samples: answers drawn, one after the other, until the verdict is certain.
 
-    min_pass_rate: dropped when at least this share of all `samples` is right; 1 means every one.
-    The samples are those that `difficulty` draws first, when temperature and max_tokens are the same.
+    min_pass_rate: dropped when at least this share of all `samples` is right; 1 means every one, 1 / samples any one.
+    The samples are those that `difficulty` draws first, when the sampling is the same.
     """
 
     __pydantic_config__ = STRICT
     samples_model: ClassVar[bool] = True
 
-    engine: EngineConfig
+    sampling: Sampling
     samples: int = 4
     min_pass_rate: float = 1.0
-    temperature: float = 1.0
-    max_tokens: int = 512
-    instruction: str = ""
+
+    def __post_init__(self) -> None:
+        if self.samples < 1 or not 0 < self.min_pass_rate <= 1:
+            raise RecipeError("stages.answerable: need samples >= 1 and 0 < min_pass_rate <= 1")
 
     def __call__(self, problems: Sequence[Problem], context: Context) -> Outcome:
-        asking = Asking(
-            model=self.engine.model.name,
-            temperature=self.temperature,
-            max_tokens=self.max_tokens,
-            seed=context.seed,
-            instruction=self.instruction,
-        )
-        draws = Draws.start(NAME, open_sampler(self.engine), asking, context.rollouts, problems)
-        open_ = list(problems)
-        for count in range(1, self.samples + 1):
-            draws.ensure(open_, count)
-            open_ = [problem for problem in open_ if self._reachable(draws, problem, count)]
-        answered = {problem.source_row for problem in open_}
+        draws = Draws.start(NAME, self.sampling, context.seed, context.rollouts, problems)
+        settled = draws.settle(problems, range(1, self.samples + 1), self._verdict)
+        kept: list[Problem] = []
         drops: list[Drop] = []
         for problem in problems:
-            if problem.source_row in answered:
-                right = sum(one.correct for one in draws.of(problem, self.samples))
-                evidence: dict[str, Any] = {"right": right, "samples": self.samples, "sampler_digest": draws.digest}
-                drops.append(drop(problem, NAME, "answered-already", **evidence))
-        kept = [problem for problem in problems if problem.source_row not in answered]
+            verdict, answers = settled[problem.source_row]
+            if verdict == OPEN:
+                kept.append(problem)
+                continue
+            right = sum(one.correct for one in answers)
+            evidence: dict[str, Any] = {"right": right, "samples": len(answers), "sampler_digest": draws.digest}
+            drops.append(drop(problem, NAME, ANSWERED, **evidence))
         samples, tokens = draws.spent(problems)
         return Outcome(kept=kept, drops=drops, samples=samples, generated_tokens=tokens)
 
-    def _reachable(self, draws: Draws, problem: Problem, count: int) -> bool:
-        """Whether the threshold can still be reached when all samples to come are right."""
-        wrong = sum(not one.correct for one in draws.of(problem, count))
-        return self.samples - wrong >= self.min_pass_rate * self.samples
+    def _verdict(self, answers: Sequence[Rollout]) -> str | None:
+        """The verdict over all samples, once it is certain."""
+        right, needed = sum(one.correct for one in answers), self.min_pass_rate * self.samples
+        if right >= needed:
+            return ANSWERED
+        return OPEN if right + self.samples - len(answers) < needed else None

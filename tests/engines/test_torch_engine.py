@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from engines.build import EngineConfig, build_engine
+from engines.build import TorchConfig, build_engine
 from engines.engine import Completion, EngineError, Message, PolicyEngine, Prompt, SamplingParams, Scorer
 from engines.kv_cache import GrowingLayer, new_cache, take_rows
 from engines.torch_engine import TorchEngine
@@ -230,23 +230,23 @@ def test_the_digest_follows_content(tmp_path: Path) -> None:
 
 def test_build_from_a_recipe(tmp_path: Path) -> None:
     save(new_model(0, hidden=32, layers=1, heads=2, feed_forward=48), build_tokenizer(), tmp_path / "model")
-    engine = build_engine(EngineConfig(model=tmp_path / "model", device="cpu", max_batch_tokens=512))
+    engine = build_engine(TorchConfig(model=tmp_path / "model", device="cpu", max_batch_tokens=512))
     assert engine.max_batch_tokens == 512
     assert engine.model.dtype == torch.float32
     assert not engine.model.training
     with pytest.raises(EngineError, match="no model there"):
-        build_engine(EngineConfig(model=tmp_path / "absent"))
+        build_engine(TorchConfig(model=tmp_path / "absent"))
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "config.json").write_text("{}")
     broken = tmp_path / "broken"
     with pytest.raises(EngineError) as caught:
-        build_engine(EngineConfig(model=broken))
+        build_engine(TorchConfig(model=broken))
     assert str(caught.value).startswith(f"{broken}: the model cannot be loaded (Unrecognized model in {broken}")
     assert str(caught.value).endswith("); give a Hugging Face model folder")
     assert "\n" not in str(caught.value)
     (tmp_path / "model" / "tokenizer.json").unlink()
     with pytest.raises(EngineError) as caught:
-        build_engine(EngineConfig(model=tmp_path / "model"))
+        build_engine(TorchConfig(model=tmp_path / "model"))
     assert "\n" not in str(caught.value)
 
 

@@ -20,19 +20,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from engines.build import EngineConfig
+from engines.build import TorchConfig
 from pipeline.config import RecipeError, read_toml
 from pipeline.problem import Problem
-from pipeline.rollouts import (
-    ROLLOUT_SCHEMA,
-    Asking,
-    Draws,
-    Rollout,
-    RolloutStore,
-    open_sampler,
-    request_for,
-)
+from pipeline.rollouts import ROLLOUT_SCHEMA, Rollout, RolloutStore, request_for
 from pipeline.run import CurateConfig, curate
+from pipeline.sampling import Draws, Sampling, open_sampler
 from pipeline.stage import Context, Outcome
 from pipeline.stages.answerable import Answerable
 from pipeline.stages.difficulty import KEEP, Difficulty, Tally, bucket, verdict
@@ -77,8 +70,8 @@ def _one_thread() -> Iterator[None]:
 
 
 @pytest.fixture
-def engine(folder: Path) -> EngineConfig:
-    return EngineConfig(model=folder, device="cpu")
+def sampling(folder: Path) -> Sampling:
+    return Sampling(engine=TorchConfig(model=folder, device="cpu"), max_tokens=12)
 
 
 @pytest.fixture
@@ -98,9 +91,9 @@ def stored(context: Context) -> list[dict[str, Any]]:
 
 
 def test_difficulty_keeps_what_is_solved_sometimes(
-    engine: EngineConfig, problems: list[Problem], context: Context
+    sampling: Sampling, problems: list[Problem], context: Context
 ) -> None:
-    outcome = Difficulty(engine=engine, samples=8, max_tokens=12, high=0.9)(problems, context)
+    outcome = Difficulty(sampling=sampling, samples=8, high=0.9)(problems, context)
     assert left(outcome) == {
         "1+1=?": "too-easy",
         "2+3=?": KEEP,
@@ -117,18 +110,18 @@ def test_difficulty_keeps_what_is_solved_sometimes(
     kept = next(problem for problem in outcome.kept if problem.question == "2+3=?")
     (entry,) = kept.difficulty
     assert kept.pass_rate is not None
-    assert entry.model == engine.model.name
+    assert entry.model == sampling.engine.name
     assert kept.pass_rate == entry.correct / entry.attempts
     assert 0 < entry.low < kept.pass_rate < entry.high < 1
     assert entry.bucket == bucket(kept.pass_rate)
 
 
 def test_curtailed_decisions_are_those_of_a_fixed_n(
-    engine: EngineConfig, problems: list[Problem], context: Context, tmp_path: Path
+    sampling: Sampling, problems: list[Problem], context: Context, tmp_path: Path
 ) -> None:
-    stage = Difficulty(engine=engine, samples=8, max_tokens=12)
+    stage = Difficulty(sampling=sampling, samples=8)
     early = stage(problems, context)
-    full = replace(stage, curtail=False)(problems, replace(context, rollouts=tmp_path / "other"))
+    full = replace(stage, test="fixed")(problems, replace(context, rollouts=tmp_path / "other"))
     assert left(early) == left(full)
     assert full.samples == 8 * len(problems)
     assert early.samples < full.samples
@@ -136,9 +129,9 @@ def test_curtailed_decisions_are_those_of_a_fixed_n(
 
 
 def test_samples_are_stored_and_never_drawn_twice(
-    engine: EngineConfig, problems: list[Problem], context: Context
+    sampling: Sampling, problems: list[Problem], context: Context
 ) -> None:
-    stage = Difficulty(engine=engine, samples=8, max_tokens=12)
+    stage = Difficulty(sampling=sampling, samples=8)
     first = stage(problems, context)
     before = stored(context)
     assert len(before) == first.samples
@@ -151,10 +144,10 @@ def test_samples_are_stored_and_never_drawn_twice(
 
 
 def test_a_killed_run_draws_only_what_is_missing(
-    engine: EngineConfig, problems: list[Problem], context: Context, monkeypatch: pytest.MonkeyPatch
+    sampling: Sampling, problems: list[Problem], context: Context, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stage = Difficulty(engine=engine, samples=8, max_tokens=12)
-    sampler = open_sampler(engine)
+    stage = Difficulty(sampling=sampling, samples=8)
+    sampler = open_sampler(sampling.engine, context.rollouts)
     drawn: list[int] = []
     original = type(sampler).generate
 
@@ -175,31 +168,29 @@ def test_a_killed_run_draws_only_what_is_missing(
     assert len(stored(context)) == every
 
 
-def test_answerable_and_difficulty_share_samples(
-    engine: EngineConfig, problems: list[Problem], context: Context
-) -> None:
-    answerable = Answerable(engine=engine, samples=4, max_tokens=12)(problems, context)
+def test_answerable_and_difficulty_share_samples(sampling: Sampling, problems: list[Problem], context: Context) -> None:
+    answerable = Answerable(sampling=sampling, samples=4)(problems, context)
     assert left(answerable)["1+1=?"] == "answered-already"
     assert {"2+3=?", "4+4=?", "7+7=?"} <= {problem.question for problem in answerable.kept}
     assert answerable.samples < 4 * len(problems), "one wrong answer ends it"
-    difficulty = Difficulty(engine=engine, samples=8, max_tokens=12)(answerable.kept, context)
+    difficulty = Difficulty(sampling=sampling, samples=8)(answerable.kept, context)
     rows = stored(context)
     assert len({(row["id"], row["sample"]) for row in rows}) == len(rows) == answerable.samples + difficulty.samples
     assert {row["stage"] for row in rows} == {"answerable", "difficulty"}
-    other = Difficulty(engine=engine, samples=8, max_tokens=11)(answerable.kept, context)
+    other = Difficulty(sampling=replace(sampling, max_tokens=11), samples=8)(answerable.kept, context)
     assert other.samples > difficulty.samples, "other parameters are another sampler"
 
 
-def test_answerable_by_a_pass_rate(engine: EngineConfig, problems: list[Problem], context: Context) -> None:
-    outcome = Answerable(engine=engine, samples=8, min_pass_rate=0.25, max_tokens=12)(problems, context)
+def test_answerable_by_a_pass_rate(sampling: Sampling, problems: list[Problem], context: Context) -> None:
+    outcome = Answerable(sampling=sampling, samples=8, min_pass_rate=0.25)(problems, context)
     assert left(outcome)["2+3=?"] == "answered-already"
     assert left(outcome)["4+4=?"] == KEEP
 
 
 def test_guessable_forces_the_answer_and_counts_tries(
-    engine: EngineConfig, problems: list[Problem], context: Context
+    sampling: Sampling, problems: list[Problem], context: Context
 ) -> None:
-    stage = Guessable(engine=engine, max_tokens=4, instruction="")
+    stage = Guessable(sampling=sampling, max_tokens=4, instruction="")
     outcome = stage(problems, context)
     assert left(outcome)["1+1=?"] == left(outcome)["2+3=?"] == "guessable"
     assert left(outcome)["3+5=?"] == left(outcome)["4+4=?"] == KEEP
@@ -207,16 +198,16 @@ def test_guessable_forces_the_answer_and_counts_tries(
     assert {row["prefix"] for row in rows} == {"\\boxed{"}
     assert all("=" not in row["text"] for row in rows)
     evidence = next(drop.evidence for drop in outcome.drops if drop.question == "2+3=?")
-    assert 1 <= evidence["first_right"] <= evidence["tries"] == 8
+    assert 1 <= evidence["first_right"] <= evidence["tries"] < 8
     lenient = replace(stage, max_right=7)(problems, context)
     assert left(lenient)["2+3=?"] == KEEP
     assert left(lenient)["1+1=?"] == "guessable"
 
 
 def test_a_rewritten_question_is_asked_anew_and_a_new_gold_judged_anew(
-    engine: EngineConfig, problems: list[Problem], context: Context
+    sampling: Sampling, problems: list[Problem], context: Context
 ) -> None:
-    stage = Difficulty(engine=engine, samples=4, max_tokens=12)
+    stage = Difficulty(sampling=sampling, samples=4)
     problem = problems[2]
     assert left(stage([problem], context))["4+4=?"] == "unsolved-at-n"
     mended = replace(problem, ground_truth="9")
@@ -227,20 +218,20 @@ def test_a_rewritten_question_is_asked_anew_and_a_new_gold_judged_anew(
     assert len(stored(context)) == 8, "the same id, another prompt"
 
 
-def test_aliases_and_undecided_golds(engine: EngineConfig, make: Make, context: Context) -> None:
+def test_aliases_and_undecided_golds(sampling: Sampling, make: Make, context: Context) -> None:
     aliased = make("4+4=?", "8", 0, verifier_options=json.dumps({"aliases": ["8", "9"]}))
     assert request_for(aliased, "x").ground_truth == ("8", "9")
     unreadable = make("1+1=?", "", 1)
-    outcome = Difficulty(engine=engine, samples=4, max_tokens=12)([aliased, unreadable], context)
+    outcome = Difficulty(sampling=sampling, samples=4)([aliased, unreadable], context)
     assert left(outcome) == {"4+4=?": "too-easy", "1+1=?": "undecided-at-n"}
     assert {drop.kind for drop in outcome.drops if drop.reason == "undecided-at-n"} == {"quarantined"}
 
 
 def test_exact_duplicates_in_a_batch_share_their_samples(
-    engine: EngineConfig, problems: list[Problem], context: Context
+    sampling: Sampling, problems: list[Problem], context: Context
 ) -> None:
     twin = replace(problems[1], source_row="s#99", index=99)
-    outcome = Difficulty(engine=engine, samples=8, max_tokens=12)([problems[1], twin], context)
+    outcome = Difficulty(sampling=sampling, samples=8)([problems[1], twin], context)
     assert {problem.source_row for problem in outcome.kept} == {problems[1].source_row, "s#99"}
     assert outcome.samples == len(stored(context)) <= 8
 
@@ -263,7 +254,7 @@ def test_a_certain_verdict_is_the_final_one(outcomes: list[str], window: tuple[f
     decided = [outcome for outcome in outcomes if outcome != "undecided"]
     if decided:
         rate = decided.count("correct") / len(decided)
-        unsolved = ("unsolved-at-n", "truncated-at-n")
+        unsolved = ("unsolved-at-n", "truncated-at-n", "too-hard")
         assert final == KEEP if window[0] < rate < window[1] else final != KEEP
         assert (final in unsolved) == (rate <= window[0])
     else:
@@ -300,6 +291,7 @@ def rollout(sample: int, id_: str = "a", **changes: Any) -> Rollout:
         token_ids=(1, 2),
         logprobs=(-0.5, -0.25),
         finish_reason="stop",
+        tokens=2,
     )
     return replace(base, **changes)
 
@@ -317,13 +309,12 @@ def test_the_store_reads_what_it_wrote(tmp_path: Path) -> None:
     assert len(list((tmp_path / "rollouts").iterdir())) == 2, "the same round replaces itself"
 
 
-def test_gaps_are_filled_and_nothing_else(engine: EngineConfig, problems: list[Problem], tmp_path: Path) -> None:
-    asking = Asking(model="m", temperature=1.0, max_tokens=12, seed=0)
-    whole = Draws.start("a", open_sampler(engine), asking, tmp_path / "whole", problems)
+def test_gaps_are_filled_and_nothing_else(sampling: Sampling, problems: list[Problem], tmp_path: Path) -> None:
+    whole = Draws.start("a", sampling, 0, tmp_path / "whole", problems)
     whole.ensure(problems, 5)
-    holes = Draws.start("a", open_sampler(engine), asking, tmp_path / "holes", problems)
+    holes = Draws.start("a", sampling, 0, tmp_path / "holes", problems)
     holes.store.commit([one for one in whole.of(problems[1], 5) if one.sample in (1, 2)])
-    again = Draws.start("a", open_sampler(engine), asking, tmp_path / "holes", problems)
+    again = Draws.start("a", sampling, 0, tmp_path / "holes", problems)
     again.ensure(problems, 5)
     for problem in problems:
         assert [one.text for one in again.of(problem, 5)] == [one.text for one in whole.of(problem, 5)]
@@ -331,13 +322,12 @@ def test_gaps_are_filled_and_nothing_else(engine: EngineConfig, problems: list[P
 
 def test_a_missing_model_is_the_users_mistake(tmp_path: Path, problems: list[Problem], context: Context) -> None:
     with pytest.raises(RecipeError, match=r"engine: .*absent: no model there"):
-        Difficulty(engine=EngineConfig(model=tmp_path / "absent"))(problems, context)
-    with pytest.raises(RecipeError, match="low < high"):
-        Difficulty(engine=EngineConfig(model=tmp_path), low=0.5, high=0.5)
+        Difficulty(sampling=Sampling(engine=TorchConfig(model=tmp_path / "absent")))(problems, context)
 
 
 def test_a_recipe_with_all_three_stages(folder: Path, tmp_path: Path, quiet: Console) -> None:
     rows = [{"question": question, "answer": gold} for question, gold in GOLDS.items()]
+    (tmp_path / folder.name).symlink_to(folder)
     (tmp_path / "pool.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     (tmp_path / "recipe.toml").write_text(
         f"""
@@ -346,17 +336,16 @@ name = "pool"
 path = "pool.jsonl"
 question = "question"
 answer = "answer"
+[sampling]
+engine = {{model = "{folder.name}"}}
+max_tokens = 12
 [stages.guessable]
-engine = {{model = "{folder}"}}
 max_right = 6
 max_tokens = 4
 instruction = ""
 [stages.answerable]
-engine = {{model = "{folder}"}}
-max_tokens = 12
 [stages.difficulty]
-engine = {{model = "{folder}"}}
-max_tokens = 12
+sampling = {{temperature = 0.99}}
 """,
         encoding="utf-8",
     )
@@ -366,14 +355,24 @@ max_tokens = 12
     assert manifest["dropped"]["guessable"] == {"guessable": 1}
     assert manifest["quarantined"]["difficulty"] == {"unsolved-at-n": 1, "truncated-at-n": 1}
     assert set(manifest["sampling"]) == {"guessable", "answerable", "difficulty"}
-    assert manifest["sampling"]["guessable"]["samples"] == 40
+    assert manifest["sampling"]["guessable"]["samples"] == 8 + 4 * 4, "one is right 7 times, four cannot be any more"
     again = curate(config, tmp_path / "out", console=quiet, workers=1)
     assert again == manifest
-    with pytest.raises(RecipeError, match="did you mean 'max_tokens'"):
-        load_changed(tmp_path, "max_token = 3")
-
-
-def load_changed(folder: Path, line: str) -> None:
-    path = folder / "changed.toml"
-    path.write_text((folder / "recipe.toml").read_text(encoding="utf-8") + line + "\n", encoding="utf-8")
-    CurateConfig.from_layers([read_toml(path)])
+    text = (tmp_path / "recipe.toml").read_text(encoding="utf-8")
+    for good, bad, message in (
+        ("max_tokens = 12", "max_token = 12", "sampling.max_token: unknown key; did you mean 'max_tokens'"),
+        (
+            "{temperature",
+            "{temprature",
+            "stages.difficulty.sampling.temprature: unknown key; did you mean 'temperature'",
+        ),
+        ("{model", "{modle", "sampling.engine.modle: unknown key; did you mean 'model'"),
+        ("{model", "{kind = 'x', model", "sampling.engine.kind"),
+        ("max_right = 6", "max_right = 6\npreset = 'kimi'", "unknown preset 'kimi'; did you mean 'kimi-guess'"),
+        ("max_right = 6", "max_right = 6\npreset = 'prime'", "'prime' is a preset of stages.difficulty"),
+    ):
+        (tmp_path / "changed.toml").write_text(text.replace(good, bad, 1), encoding="utf-8")
+        with pytest.raises(RecipeError) as caught:
+            CurateConfig.from_layers([read_toml(tmp_path / "changed.toml")])
+        assert message in str(caught.value)
+        assert str(caught.value).startswith(str(tmp_path / "changed.toml"))
