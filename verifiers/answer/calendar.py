@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from verifiers.answer.wordlists import cardinal
+from verifiers.answer.wordlists import cardinal, han
 
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _MONTHS = (
@@ -28,6 +28,7 @@ _DATES = tuple(
         rf"\b{_DAY}\s+(?:of\s+)?{_NAME}(?:\s*,?\s*{_YEAR})?(?!\d)",
         r"\b(?P<year>\d{4})\s?[-/.]\s?(?P<number>\d{1,2})\s?[-/.]\s?(?P<day>\d{1,2})(?!\d)",
         r"\b(?P<number>\d{1,2})\s?/\s?(?P<day>\d{1,2})\s?/\s?(?P<year>\d{4})(?!\d)",
+        r"(?<![\d.])(?P<day>\d{1,2})\.\s?(?P<number>\d{1,2})\.\s?(?P<year>\d{4})(?![\d.])",
         r"(?:(?P<year>\d{4})\s?年\s?)?(?<!\d)(?P<number>\d{1,2})\s?月\s?(?P<day>\d{1,2})\s?[日号]",
     )
 )
@@ -37,6 +38,9 @@ _CLOCK = re.compile(
 )
 _HOURS = re.compile(r"(?<=\d)h(?=[0-5]\d(?!\d|\s?m))")
 """14h30"""
+_HAN_NUMBER = re.compile(
+    r"(?<![一-龥])[一二两三四五六七八九十]{1,3}(?=[点时月日号分])|(?<=[午上月点])[一二三四五六七八九十]{1,3}(?=[点日号分])|两(?=点)"
+)
 _DOTTED = re.compile(r"\b(\d{1,2})\.(\d{2})(?=\s?[ap]\.?\s?m\b)")
 _TIME_WORDS = {"noon": 720, "midday": 720, "midnight": 0, "正午": 720, "午夜": 0}
 _PAST = re.compile(
@@ -62,7 +66,7 @@ def months(text: str) -> frozenset[str]:
 
 def dates(text: str) -> frozenset[str]:
     """Every date as YYYY-MM-DD, or --MM-DD without a year."""
-    lowered = text.lower()
+    lowered = _arabic(text.lower())
     found: set[str] = set()
     for pattern in _DATES:
         for match in pattern.finditer(lowered):
@@ -79,6 +83,7 @@ def dates(text: str) -> frozenset[str]:
 
 def times(text: str) -> frozenset[str]:
     """Every time of day as HH:MM:SS on the 24-hour clock, with a trailing ? where am or pm was left open."""
+    text = _arabic(text)
     lowered = _dotted(_HOURS.sub(":", text.lower()))
     found: set[str] = set()
     for match in _CLOCK.finditer(lowered):
@@ -129,6 +134,11 @@ def is_date(text: str) -> bool:
     """Whether a text is one date and nothing else: (2020-03-05)+1 is none."""
     bare = text.lower().strip(" .")
     return any(pattern.fullmatch(bare) for pattern in _DATES)
+
+
+def _arabic(text: str) -> str:
+    """两点半 as 2点半."""
+    return _HAN_NUMBER.sub(lambda match: str(han(match.group())), text) if not text.isascii() else text
 
 
 def _dotted(text: str) -> str:

@@ -37,12 +37,17 @@ def word(parser: Parser, value: str) -> Node:
         return names.name(parser, "\\" + value)
     if not value.isascii():
         return names.name(parser, value)
-    if (not value.isupper() and (lowered in grammar.PROSE or len(value) > 3)) or len(value) > 8:
+    if (not value.isupper() and (lowered in grammar.PROSE or _pronounced(value))) or len(value) > 8:
         raise Unreadable(f"a word of prose: {value}")
     for function in ("sqrt", "sin", "cos", "tan", "ln", "log", "pi"):
         if value.endswith(function):
             return split_word(parser, value[: -len(function)], function)
     return letters(parser, value)
+
+
+def _pronounced(value: str) -> bool:
+    """More than three letters with a vowel among them; GMmr is a product."""
+    return len(value) > 3 and any(letter in "aeiouyAEIOUY" for letter in value)
 
 
 def split_word(parser: Parser, before: str, function: str) -> Node:
@@ -292,4 +297,4 @@ def _apply(name: str, inner: Node, base: Node | None) -> Node:
         return Node("root", (inner, tree.number(3)))
     if name in ("abs", "floor", "ceil"):
         return Node(name, (inner,))
-    return Node("func", (inner,), "ln" if name == "log" else name)
+    return Node("func", (inner,), name)

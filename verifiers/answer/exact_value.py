@@ -187,7 +187,7 @@ def _special(node: Node) -> Rational | None:
     at_zero = {"exp": 1, "sin": 0, "tan": 0, "cos": 1, "arctan": 0, "arcsin": 0, "sinh": 0, "cosh": 1}
     if value == 0 and node.value in at_zero:
         return at_zero[str(node.value)]
-    return 0 if value == 1 and node.value == "ln" else None
+    return 0 if value == 1 and node.value in ("ln", "log") else None
 
 
 def _log(node: Node) -> Rational | None:

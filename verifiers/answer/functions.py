@@ -69,7 +69,7 @@ def _complex_only(function: Any) -> Callable[[Value, int], Value]:
 
 _arctan = _complex_only(libmp.mpc_atan)
 FUNCTIONS: dict[str, Callable[[Value, int], Value]] = {
-    "exp": exp, "ln": ln, "sin": _sin, "cos": _cos, "tan": _tan, "cot": _reciprocal(_tan),
+    "exp": exp, "ln": ln, "log": ln, "sin": _sin, "cos": _cos, "tan": _tan, "cot": _reciprocal(_tan),
     "sec": _reciprocal(_cos), "csc": _reciprocal(_sin), "sinh": _sinh, "cosh": _cosh, "tanh": _tanh,
     "coth": _reciprocal(_tanh), "sech": _reciprocal(_cosh), "csch": _reciprocal(_sinh),
     "arcsin": _complex_only(libmp.mpc_asin), "arccos": _complex_only(libmp.mpc_acos), "arctan": _arctan,

@@ -28,6 +28,10 @@ _UNIT_FRACTION = re.compile(
 )
 _BRACED_FRACTION = re.compile(r"(?<=\d)\{(\\[dtc]?frac\s?\{\d{1,9}\}\s?\{\d{1,9}\})\}")
 _SPACED_MARK = re.compile(r"\\math(?:bin|rel|ord|punct|op|close|open)\s?\{([^{}]{1,10})\}|(?<=\d)\{([.,])\}(?=\d)")
+_NOT_EQUAL = re.compile(r"\\not\s?(?:=|\{=\})")
+_SLANTED = re.compile(r"\^\s?\{?(\d+)\}?\s?/\s?_\s?\{?(\d+)\}?")
+_BARE_COMMAND = re.compile(r"(?<![\\A-Za-z])(d?frac|tfrac|sqrt|text|mathrm|binom|overline)(?=\{)")
+"""A command that lost its backslash."""
 _MAPS = re.compile(r"(?<![\w\\])([A-Za-z])\s?(?::|\\colon)\s?([A-Za-z])\s?\\mapsto(?![A-Za-z])")
 
 
@@ -121,10 +125,18 @@ def rewritten(text: str) -> str:
         text = _BRACED_FRACTION.sub(r"\1", _UNIT_FRACTION.sub(r"\1/\2", text))
     if "{.}" in text or "\\math" in text:
         text = _SPACED_MARK.sub(r"\1\2", text)
+    if r"\not" in text:
+        text = _NOT_EQUAL.sub(r"\\ne ", text)
+    if ":=" in text:
+        text = text.replace(":=", "=")
+    if "/" in text and "_" in text:
+        text = _SLANTED.sub(r"\\frac{\1}{\2}", text)
+    if "{" in text:
+        text = _BARE_COMMAND.sub(r"\\\1", text)
     if "[" in text:
         text = _FRENCH.sub(_turned, text)
     if "^" in text or "_" in text:
         text = _ARRANGED.sub(_arranged, _CHOOSE.sub(_chosen, _ORDINAL.sub(r"\1", text)))
     if "C(" in text or "P" in text or "nCr" in text:
         text = _ARRANGED.sub(_arranged, _CHOOSE_CALL.sub(r"\\binom{\1}{\2}", text))
-    return _MAPS.sub(r"\1(\2)=", text) if "mapsto" in text else text
+    return _MAPS.sub(r"\1(\2)=", text).replace(r"x \mapsto", "f(x)=") if "mapsto" in text else text

@@ -196,9 +196,10 @@ class Parser:
         parts = list(degrees.args)
         for mark, size in (("'", 60), ("''", 3600)):
             marks = [self.peek(ahead).value for ahead in range(1, 1 + len(mark))]
-            if self.peek().kind == "num" and marks == ["'"] * len(mark):
+            width = len(mark) if marks == ["'"] * len(mark) else int(size == 3600 and marks[0] == '"')
+            if self.peek().kind == "num" and width:
                 parts.append(Node("div", (literal(self.take().value), tree.number(size))))
-                self.at += len(mark)
+                self.at += width
         return Node("degree", (parts[0] if len(parts) == 1 else Node("add", tuple(parts)),))
 
     def is_group_of(self, value: str) -> bool:

@@ -80,14 +80,15 @@ def readings(text: str) -> tuple[Answer, ...]:
         letter = _letter(text)
         if letter is not None:
             found.append(letter)
+    word = wordy and _is_word(text)
     for answer in _structured(text):
-        if answer not in found:
+        if answer not in found and not (word and isinstance(answer, Scalar) and answer.node.op == "mul"):
             found.append(answer)
     found.extend(answer for answer in _more(text, wordy) if answer not in found)
     if not wordy and (":" in text or _HOURS.fullmatch(text)):
         bare = textual(text)
         found.extend(Word("time", value) for value in calendar.times(bare) if calendar.is_clock(bare))
-    if not wordy and not found[1:] and text.count("-") + text.count("/") == 2:
+    if not wordy and not found[1:] and 2 in (text.count("-") + text.count("/"), text.count(".")):
         found.extend(Word("date", value) for value in calendar.dates(text) if calendar.is_date(text))
     if not found or (wordy and _all_text(text)):
         words = _words(text)
@@ -135,6 +136,15 @@ def _more(text: str, wordy: bool) -> Iterator[Answer]:
     for answer in (answer for one in texts for answer in _structured(one)):
         if not (isinstance(answer, Scalar) and answer.unit is not None and answer.unit.counted):
             yield answer
+
+
+_NAME = re.compile(r"[A-Z][a-z]{2,}|[a-z]?[bcdfghjklmnpqrstvwxz][aeiou][a-z]*[a-z]")
+
+
+def _is_word(text: str) -> bool:
+    """red, Bob: no product of letters; abc and mgh are."""
+    bare = _COMMAND_TEXT.sub("", text).strip("{} ")
+    return len(bare) > 2 and _NAME.fullmatch(bare) is not None and bare != "".join(sorted(bare))
 
 
 def _words(text: str) -> tuple[str, ...]:

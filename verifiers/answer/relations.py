@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -27,6 +28,9 @@ _RELATIONS = frozenset(
 _IMPLIES = frozenset((r"\Rightarrow", r"\implies", r"\therefore"))
 _UNKNOWNS = frozenset("xytnm")
 """|x| = 5 has two solutions; |z| = 5 and |AB| = 5 say how long something is."""
+_LENGTH = re.compile(r"\|?(?:\\overline|\\bar)?([A-Z]{2})\|?")
+"""|AB|, AB and AB with a bar over it name one length."""
+_DIFFERENTIAL = tree.symbol("d")
 _INVERSE = Node("neg", (tree.number(1),))
 _MEASURE = tree.symbol("m")
 """m in front of an angle."""
@@ -55,6 +59,8 @@ def relation(tokens: list[Token], inner: Inner) -> Answer | None:
         raise Unreadable("a relation with an empty side")
     if r"\approx" in ops:
         return _approximate(sides, ops, inner)
+    if ops == [r"\equiv"] and _applied(sides[0]) and not any("mod" in token.value for token in sides[1]):
+        ops = ["="]
     if ops == ["=="] and name_of(sides[0]) is not None and not any(token.kind == "word" for token in sides[0]):
         ops = ["="]
     if set(ops) == {"="}:
@@ -125,7 +131,10 @@ def name_of(tokens: Tokens) -> tuple[str, tuple[str, ...]] | None:
         return None
     if node.op == "div" and _name_like(node):
         return ":".join(_written(part) for part in node.args), ()
-    return (_text(tokens), _subscripts(node)) if _name_like(node) else None
+    if not _name_like(node):
+        return None
+    length = _LENGTH.fullmatch(_text(tokens))
+    return length.group(1) if length else _text(tokens), _subscripts(node)
 
 
 def _written(node: Node) -> str:
@@ -166,6 +175,8 @@ def _name_like(node: Node) -> bool:
         if len(node.args) == 2 and node.args[0] == _MEASURE and str(node.args[1].value).startswith(r"\angle"):
             return True
         return all((child.op == "sym" and str(child.value)[:1].isupper()) or _accented(child) for child in node.args)
+    if node.op == "div" and all(part.op == "mul" and part.args[0] == _DIFFERENTIAL for part in node.args):
+        return True
     if node.op in ("abs", "div", "degree"):
         return all(map(_name_like, node.args))
     if node.op == "func":

@@ -13,6 +13,7 @@ from verifiers.answer.tree import Node, TooComplex, Unreadable
 from verifiers.answer.units import DEGREE, PERCENT, RADIAN, Unit
 
 _ENOUGH_DIGITS = 15
+_DEGREES = frozenset(("degree",))
 _IMAGINARY = tree.constant("i")
 _POUNDS = ({"£", "pound"}, {"£", "pounds"})
 """Pounds are money or weight; the sign is money."""
@@ -64,6 +65,8 @@ def _converted(left: Scalar, right: Scalar) -> Outcome:
         return equal(nodes[0], nodes[1])
     assert left.unit is not None
     assert right.unit is not None
+    if DEGREE in (left.unit, right.unit) and (left.unit.offset or right.unit.offset):
+        return _values(left, right)
     if left.unit.dimensions != right.unit.dimensions:
         return Outcome.DIFFERENT
     return _values(_base_value(left, left.unit), _base_value(right, right.unit))
@@ -83,6 +86,10 @@ def _values(left: Scalar, right: Scalar) -> Outcome:
         return Outcome.NUMERIC if _agree_to(left.node, right.node, _needed(left, right)) else outcome
     if outcome is Outcome.DIFFERENT:
         outcome = _engineers(left.node, right.node)
+    if outcome is Outcome.DIFFERENT and tree.holds(left.node, _DEGREES) != tree.holds(right.node, _DEGREES):
+        outcome = equal(_unmarked(left.node), _unmarked(right.node))
+    if outcome is Outcome.DIFFERENT and (_says_log(left.node) or _says_log(right.node)):
+        outcome = equal(_decadic(left.node), _decadic(right.node))
     if outcome is Outcome.DIFFERENT:
         return _constant_of_integration(left.node, right.node)
     return outcome
@@ -94,6 +101,27 @@ def _engineers(left: Node, right: Node) -> Outcome:
         if tree.symbols(one) == {"j"} and "j" not in tree.symbols(other) and _IMAGINARY in _constants(other):
             return equal(replace(one, "j", _IMAGINARY), other)
     return Outcome.DIFFERENT
+
+
+def _unmarked(node: Node) -> Node:
+    """180 degrees - x as 180 - x; the argument of a sine keeps its mark."""
+    if node.op == "degree":
+        return node.args[0]
+    if node.op not in ("add", "neg", "mul", "div", "group"):
+        return node
+    return Node(node.op, tuple(map(_unmarked, node.args)), node.value)
+
+
+def _says_log(node: Node) -> bool:
+    return (node.op == "func" and node.value == "log") or any(map(_says_log, node.args))
+
+
+def _decadic(node: Node) -> Node:
+    """log x as the logarithm to base ten."""
+    children = tuple(map(_decadic, node.args))
+    if node.op == "func" and node.value == "log":
+        return Node("log", (*children, tree.number(10)))
+    return Node(node.op, children, node.value) if children else node
 
 
 def _constants(node: Node) -> set[Node]:

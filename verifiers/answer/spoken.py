@@ -62,6 +62,7 @@ _SAID: tuple[tuple[re.Pattern[str], _Plainer], ...] = tuple(
         (r"(?<=\d) factorial$", "!"),
         (r"^(-?\d+) and (?=\d+/\d+$|\\frac\{\d+\}\{\d+\}$)", r"\1 "),
         (r"^(?:an?|1) ([a-z]+) and a half$", r"1.5 \1s"),
+        (r"^an? ([a-z]+),? and (?=\d)", r"1 \1 and "),
         (r"^([A-Za-z]) squared$", r"\1^2"),
         (r"^([A-Za-z]) cubed$", r"\1^3"),
     )

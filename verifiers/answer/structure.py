@@ -131,7 +131,7 @@ class _Reader:
                 return None
         if not marks:
             parts, marks = split(tokens, lambda token: is_mark(token, "-"))
-            if len(parts) != 2 or not parts[0] or parts[0][0].value not in _ALL or not parts[1]:
+            if len(parts) != 2 or not all(parts) or not (parts[0][0].value in _ALL or _holed(*parts)):
                 return None
             ops = [r"\setminus"]
         answers = [self.inner(part) for part in parts]
@@ -202,6 +202,11 @@ class _Reader:
         if not any(rows):
             raise Unreadable("an empty system")
         return collected([self.inner(row) for row in rows if row], either=False)
+
+
+def _holed(left: Tokens, right: Tokens) -> bool:
+    """(2, 102) - {12}"""
+    return enclosed(left) and any(is_mark(token, ",") for token in left) and enclosed(right) and right[0].value == r"\{"
 
 
 def _or(token: Token) -> bool:

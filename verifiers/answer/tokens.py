@@ -149,7 +149,7 @@ class _Lexer:
                 break
         self.add("num", value)
         exponent = _EXPONENT.match(self.text, self.position)
-        if exponent:
+        if exponent and not (len(self.tokens) > 1 and self.tokens[-2].value in (r"\frac", r"\sqrt", r"\binom")):
             self.tokens[-1] = self.tokens[-1]._replace(value=value + exponent.group())
             self.position = exponent.end()
             return

@@ -149,6 +149,7 @@ FINDERS: dict[str, Callable[[str], frozenset[str]]] = {
     "undefined": _phrases(_NOT_DEFINED),
 }
 _FORMULAS = re.compile(r"\\(?!text|math(?:rm|bf)|mbox|[,;! ()\[\]])|[&^_]")
+_VALUES = re.compile(r"\\(?:sqrt|[dtc]?frac|cdot|times|pi|log|ln|binom)(?![A-Za-z])|√")
 _MOMENTS = ("date", "time", "weekday", "month")
 MAX_SENTENCE = 300
 
@@ -158,6 +159,8 @@ def mentions(kind: str, text: str) -> frozenset[str]:
     if _FORMULAS.search(text) and kind in ("truth", "nothing", "undefined"):
         return frozenset()
     bare = textual(prepared(text))
+    if kind in _MOMENTS and _VALUES.search(text):
+        return frozenset()
     if kind in _MOMENTS and wordlists.NEGATIONS.intersection(wordlists.words_of(bare)):
         return frozenset()
     if kind != "truth" and wordlists.HEDGES.intersection(wordlists.words_of(bare)):

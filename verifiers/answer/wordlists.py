@@ -25,7 +25,9 @@ _NOTHING = frozenset(
 )  # fmt: skip
 _NO_THING = re.compile(
     r"no (?:such |real |positive |integer |rational |valid |possible )*(?:solution|root|value|number|integer|pair|"
-    r"function|answer|triple|triangle|point)s?(?: exists?| satisf(?:y|ies).*)?"
+    r"function|answer|triple|triangle|point|x|n)s?(?: exists?| satisf(?:y|ies).*)?"
+    r"|(?:equation |system |inequality |it |problem )?(?:does not|do not|doesn't|don't) have (?:any )?(?:real )?"
+    r"(?:solution|root)s?"
 )
 _UNDEFINED = frozenset(
     (
@@ -50,7 +52,8 @@ _SETS = {
 _INFINITY = {
     "infinity": 1, "positive infinity": 1, "diverges to infinity": 1, "diverges to": 1, "infinite": 1, "无穷": 1,
     "无穷大": 1,
-    "正无穷大": 1, "负无穷大": -1, "正无穷": 1, "plus infinity": 1, "negative infinity": -1, "minus infinity": -1, "负无穷": -1,
+    "正无穷大": 1, "负无穷大": -1, "正无穷": 1, "plus infinity": 1, "negative infinity": -1, "minus infinity": -1,
+    "负无穷": -1,
     "diverges to positive infinity": 1, "diverges to negative infinity": -1, "approaches infinity": 1,
     "tends to infinity": 1, "infinitely many": 1, "infinitely many solutions": 1, "无穷多个": 1, "无数个": 1,
     "无穷多": 1, "infinite number": 1, "infinite number of solutions": 1, "infinitely many values": 1, "无数": 1,
