@@ -10,8 +10,8 @@ with as many bands and permutations. The rows are the bundled samples in the ord
 
 With `--rows N`: the whole stage as `verigold curate` runs it, parts on disk and two worker processes, on the variants
 of `row_variants.py` at 10,000 rows, ten times that, and so on up to N. Peak memory is the sum of the resident memory of
-the process and its descendants. Sizes are measured after each other, so compare wall times on a quiet machine; `cpu_s` (of
-all processes) is steadier elsewhere.
+the process and its descendants. Sizes are measured after each other, so compare wall times on a quiet machine;
+`cpu_s` (of all processes) is steadier elsewhere.
 """
 
 from __future__ import annotations

@@ -92,7 +92,7 @@ def _family(row: Row, chance: random.Random, size: int) -> Iterator[Row]:
     members = [row]
     yield row
     for _ in range(size - 1):
-        copied = chance.random() < REWORDED
+        copied = chance.random() < REWORDED or not _NUMBER.search(row.question)
         member = _reworded(chance.choice(members), chance) if copied else _renumbered(row, chance)
         members.append(member)
         yield member
@@ -107,8 +107,10 @@ def _reworded(row: Row, chance: random.Random) -> Row:
 
 
 def _renumbered(row: Row, chance: random.Random) -> Row:
-    """Other numbers of the same length; equal numbers stay equal. The answer gets another number in the same way."""
-    return Row(_NUMBER.sub(_other(chance), row.question), _NUMBER.sub(_other(chance), row.answer))
+    """Other numbers of the same length; equal numbers stay equal. The answer is a function of the question: numbers of
+    one digit make the same question more than once."""
+    question = _NUMBER.sub(_other(chance), row.question)
+    return Row(question, _NUMBER.sub(_other(random.Random(question)), row.answer))
 
 
 def _other(chance: random.Random) -> Callable[[re.Match[str]], str]:

@@ -108,7 +108,8 @@ def possible(rows: Rows, first: Positions, second: Positions) -> Flags:
     apart = np.bitwise_count(facts["number_mask"][first] ^ facts["number_mask"][second])
     out = equal | (gap == 1) | (apart <= MOST_APART)
     maybe = np.flatnonzero(out)
-    first, second, equal, near, apart = first[maybe], second[maybe], equal[maybe], gap[maybe] <= 1, apart[maybe]
+    near = equal | (gap == 1)
+    first, second, equal, near, apart = first[maybe], second[maybe], equal[maybe], near[maybe], apart[maybe]
     content = Content(rows, first, second)
     similarity = _most_similar(rows, first, second)
     reworded = similarity + content.same_words >= _least(counts["different_numbers"], first, second, apart)

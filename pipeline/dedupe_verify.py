@@ -36,7 +36,7 @@ def _verify(rows: Rows, codes: Positions) -> Iterator[Found]:
     positions, places = np.unique(np.concatenate((firsts, seconds)), return_inverse=True)
     forms = rows.forms(positions)
     ones, others = places[: len(codes)].tolist(), places[len(codes) :].tolist()
-    open_pairs = [pair for pair in zip(ones, others, strict=True) if plausible(Pair(forms[pair[0]], forms[pair[1]]))]
+    open_pairs = [pair for pair in zip(ones, others, strict=True) if _is_open(Pair(forms[pair[0]], forms[pair[1]]))]
     needed = np.unique(np.array(open_pairs, np.int64).reshape(-1))
     answers = dict(zip(needed.tolist(), rows.texts("answer", positions[needed]), strict=True))
     verifiers = dict(zip(needed.tolist(), rows.texts("verifier", positions[needed]), strict=True))
@@ -45,6 +45,12 @@ def _verify(rows: Rows, codes: Positions) -> Iterator[Found]:
         match = judge(Pair(forms[one], forms[other]), relation, MARGIN + weakness(answers[one]))
         if match is not None:
             yield Found(first=int(positions[one]), second=int(positions[other]), match=match)
+
+
+def _is_open(pair: Pair) -> bool:
+    """Whether some relation of the answers makes this a match; only then are they compared, which costs most. What
+    matches when they differ matches when nothing is known of them."""
+    return plausible(pair) and any(judge(pair, relation, MARGIN) for relation in ("equal", "unknown"))
 
 
 def relate(answers: Sequence[tuple[str, str, str]]) -> list[Relation]:
