@@ -244,6 +244,7 @@ COMMANDS = {"<": r"\lt", ">": r"\gt", r"\le": r"\leqslant", r"\ge": r"\geqslant"
 
 def of_bound(x: str, op: str, n: int, gold: str | None = None) -> Draw:
     """x: one letter; op: one of the keys of FLIPPED."""
+    other = "w" if x != "w" else "u"
     flip, upper, closed = FLIPPED[op], op in (">", r"\ge"), op in (r"\le", r"\ge")
     left, right = ("[" if closed else "("), ("]" if closed else ")")
     ray = rf"{left}{n}, \infty)" if upper else rf"(-\infty, {n}{right}"
@@ -272,7 +273,7 @@ def of_bound(x: str, op: str, n: int, gold: str | None = None) -> Draw:
         "ray of next": ray.replace(str(n), str(n + 3)), "absolute": f"|{x}| {op} {abs(n) + 1}",
         "square": f"{x}^2 {op} {abs(n) + 2}", "shifted wrong": f"{x} + ({n + 2}) {op} 0" if n != -1 else f"{x} {op} 7",
         "chain": f"{n} < {x} < {n + 5}", "near": f"{x} {op} {n}.01", "pair": f"({n}, {n + 1})",
-        "two rays": rf"{x} < {n} \text{{ or }} {x} > {n}", "other unknown bound": f"{x} {op} {n}y",
+        "two rays": rf"{x} < {n} \text{{ or }} {x} > {n}", "other unknown bound": f"{x} {op} {n} + {other}",
         "tenfold": f"{x} {op} {10 * n + 3}",
     }  # fmt: skip
     return Draw(gold=gold or f"{x} {op} {n}", equal=equal, unequal=unequal)

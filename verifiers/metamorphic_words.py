@@ -257,7 +257,7 @@ def nothing(source: random.Random) -> Draw:
 
 PAIRS = (
     ("increasing", "decreasing"), ("red", "blue"), ("odd", "even"), ("convex", "concave"),
-    ("rational", "irrational"), ("acute", "obtuse"), ("circle", "ellipse"), ("north", "south"), ("Alice", "Bob"),
+    ("rational", "irrational"), ("acute", "obtuse"), ("circle", "ellipse"), ("north", "south"), ("Alice", "Carl"),
     ("prime", "composite"), ("square", "rhombus"), ("hydrogen", "oxygen"), ("Paris", "London"),
     ("parabola", "hyperbola"), ("Euler", "Gauss"),
 )  # fmt: skip
