@@ -16,8 +16,9 @@ _ALTERNATIVES = re.compile(r"\s*(?:/|;|\bor\b|\||, or)\s*", re.I)
 _PARENTHESES = re.compile(r"\([^()]{1,80}\)")
 _ACRONYM = re.compile(r"\(([A-Z][A-Z.]{1,8})\)")
 _LEADING = re.compile(
-    r"^(?:(?:in|on|at|by|from|during|around|about|approximately|approx|circa|roughly|nearly|almost|to|of|for|since|"
-    r"following|typically|usually|generally|mostly|between|near|inside|within|as|is|was|it is)\b[.,]?\s+(?:the\s+)?"
+    r"^(?:(?:(?:the )?(?:city|town|village|state|island|isle|county|province|country) of|in|on|at|by|from|during|around"
+    r"|about|approximately|approx|circa|roughly|nearly|almost|to|of|for|since|following|typically|usually|generally"
+    r"|mostly|between|near|inside|within|as|is|was|it is)\b[.,]?\s+(?:the\s+)?"
     r"|(?:In|On|At|By|From|During|Around|About|Since|Between)\s+(?:the\s+)?(?=\d|[A-Z][a-z]+\s\d)"
     r"|(?:About|Approximately|Around|Roughly|Nearly|Typically|Usually|Generally|Mostly|c\.|ca\.|~),?\s+)"
 )
@@ -26,14 +27,18 @@ _PLACE = re.compile(r"^([A-Z].{3,60}?)(?:\s(?:in|at|near)\s|,\s)([A-Z][^,]{1,40}
 _INVERTED = re.compile(r"^([A-Z][^,\d]{1,30}),\s([A-Z][^,\d]{1,40})$")
 _HEADS = listed(
     "station city market company corporation island islands river state county province desert mountains award awards "
-    "movement theory method process system family team band group show series festival language people tribe law act "
-    "season year years speed level valve muscle bone gland disease syndrome"
+    "ocean sea movement theory method process system family team band group show series festival language people tribe "
+    "law act season year years speed level valve muscle bone gland disease syndrome"
 )
 """Nouns that say what kind of thing the rest names."""
 MAX_HEADED = 5
 """Words of a name with such a noun."""
 MAX_COUNTED = 3
 """Words of a number with its unit."""
+_KINDS = listed("lake mt mountain river cape port fort planet mr mrs")
+"""Nouns that stand before a name and say what it names."""
+_PRONOUNS = listed("it he she you we they who that this her him them us me i what if up go")
+"""Titles that are also words of any sentence: such an alias must be the whole answer."""
 _WHEN = listed("ad bc bce ce am pm")
 
 
@@ -85,7 +90,7 @@ def alias(text: str, bare: bool = False) -> Alias:
         dates=calendar.dates(plain(text)),
         short=(*words[:1], *words[-1:]) if person else (),
         name=all(part[0].isupper() or part in PARTICLES for part in parts),
-        bare=bare,
+        bare=bare or (len(words) == 1 and words[0] in _PRONOUNS),
         acronym=_CAPITALS.fullmatch(text.replace(".", "").strip()) is not None,
     )
 
@@ -167,6 +172,8 @@ def _headless(text: str) -> Iterator[Alias]:
     if found.dates or "of" in words or not 2 <= len(words) <= MAX_HEADED:
         return
     first, last = words[0], words[-1]
+    if first in _KINDS and found.name and not any(number_of(word) for word in words):
+        yield Alias(words=words[1:], name=True, bare=True)
     if last in _HEADS and number_of(words[-2]) is None:
         yield Alias(words=words[:-1], name=found.name, bare=len(words) == 2)
     counted = number_of(first) is not None and number_of(last) is None and len(words) <= MAX_COUNTED

@@ -45,6 +45,16 @@ _CORRECTED = re.compile(
 )
 """However, that did not begin until 1950: the dates before that are of something else."""
 _PAUSE = re.compile(r"[.,;:!?\n]")
+_PARTS = listed("new north south east west northern southern eastern western papua equatorial")
+"""A capital North before a name makes another name."""
+_CONCEDED = re.compile(r"(?:^|[.!?]\s+|\n\s*)(?:While|Although|Though|Unlike|Despite)\s[^.!?,\n]{0,120}$")
+_MISTAKEN = re.compile(r"\b(?:confus|mistak)[a-z]{1,4}\s(?:\w+\s){0,3}(?:with|for)\s[^.!?,\n]{0,60}$", re.I)
+_REFUTED = re.compile(
+    r"[^.!?\n]{0,60}\bbut (?:that|this|it|they)(?: is|.s| was|re| are)? ?(?:not|n.t|wrong|incorrect|false)\b"
+)
+MAX_LOOK = 160
+"""Characters before a mention in which a concession may begin."""
+MAX_COUNT = 1000
 MAX_BEFORE = 3
 """Words before a mention that can negate it."""
 MAX_DAY = 31
@@ -60,25 +70,31 @@ def objection(wanted: Alias, found: Reading, span: tuple[int, int], aliases: Seq
     before, after = found.words[: span[0]], found.words[span[1] :]
     if _negated(_clause_before(found, span[0]), after):
         return "negated"
+    if _taken_back(found, span):
+        return "negated"
     if _in_the_subject(found, span):
         return "echoed"
     if len(wanted.words) == 1 and _corrected(wanted, found, span):
         return "corrected"
     if len(wanted.words) == 1 and _in_a_date(wanted, found, span):
         return "other-number"
-    if _another_person(wanted, found, before, after, aliases):
+    if _part_of_a_name(wanted, found, span, aliases) or _another_person(wanted, found, before, after, aliases):
         return "other-name"
+    if after[:2] == ("or", "so"):
+        return ""
+    if len(found.words) <= SHORT and wanted.number and _in_a_range(wanted.number, before, after):
+        return "hedged"
     if len(found.words) <= SHORT and any(word in _OFFERS for word in (*before[-2:], *after[:1])):
         return "hedged"
     return "hedged" if _in_a_list(wanted, found.text, {item.words for item in aliases}) else ""
 
 
 def _clause_before(found: Reading, place: int) -> tuple[str, ...]:
-    """The words before a place back to the last punctuation."""
+    """The words before a place, back to the last punctuation or "but"."""
     start = place
     while start > max(0, place - MAX_BEFORE):
         left, right = found.tokens[start - 1], found.tokens[min(start, len(found.tokens) - 1)]
-        if _PAUSE.search(found.plain, left.end, right.start):
+        if left.text == "but" or _PAUSE.search(found.plain, left.end, right.start):
             break
         start -= 1
     return found.words[start:place]
@@ -104,6 +120,33 @@ def _in_the_subject(found: Reading, span: tuple[int, int]) -> bool:
     rest = found.plain[found.tokens[span[1] - 1].end :]
     told = _TOLD.match(rest)
     return told is not None and not _BREAK.search(told["rest"])
+
+
+def _taken_back(found: Reading, span: tuple[int, int]) -> bool:
+    """While X is often named, ...; do not confuse it with X; many say X, but that is wrong."""
+    start, end = found.tokens[span[0]].start, found.tokens[span[1] - 1].end
+    said = found.plain[max(0, start - MAX_LOOK) : start]
+    conceded = _CONCEDED.search(said) is not None and "," in found.plain[end : end + MAX_LOOK]
+    return conceded or _MISTAKEN.search(said) is not None or _REFUTED.match(found.plain, end) is not None
+
+
+def _part_of_a_name(wanted: Alias, found: Reading, span: tuple[int, int], aliases: Sequence[Alias]) -> bool:
+    """New Mexico for Mexico."""
+    if not wanted.name or span[0] == 0:
+        return False
+    before = found.tokens[span[0] - 1]
+    adjoins = found.plain[before.end : found.tokens[span[0]].start] == " "
+    if not adjoins or before.text not in _PARTS or not (before.capital or len(found.words) == 2):
+        return False
+    return not any(before.text in item.words for item in aliases)
+
+
+def _in_a_range(number: str, before: tuple[str, ...], after: tuple[str, ...]) -> bool:
+    """10 to 12 for 10; years may be the start or end of something."""
+    if not number.isdecimal() or int(number) >= MAX_COUNT:
+        return False
+    later = len(after) > 1 and after[0] == "to" and after[1].isdecimal()
+    return later or (len(before) > 1 and before[-1] == "to" and before[-2].isdecimal())
 
 
 def _corrected(wanted: Alias, found: Reading, span: tuple[int, int]) -> bool:

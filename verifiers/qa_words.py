@@ -24,6 +24,8 @@ _FOOTNOTE = re.compile(r"(?<=[^\W\d_]{3})\d{1,2}(?![^\W_])|(?<=, (?:1[5-9]|20)\d
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _POSSESSIVE = re.compile(r"['’`]s\b|['’`]")
 _PERCENT = re.compile(r"(?<=\d)\s?%")
+_N = re.compile(r"(?<=[a-z] )['’`]?[nN]['’`]?(?= [A-Za-z])")
+"""Rock 'n' roll."""
 _UNIT = re.compile(r"(?<=\d)(?=(?:km|cm|mm|m|kg|g|mph|ft|lbs?|am|pm|bc|bce|ce|ad)\b)", re.I)
 _GLUED = re.compile(r"(?<=[a-z]{2})(?=[A-Z][a-z]{2})")
 _GLUED_NAME = re.compile(r"\b(?:Mac|Fitz|De|Van|Le|La|Di|Du|Da|Del)(?=[A-Z])")
@@ -35,7 +37,7 @@ _ONES = (
 )  # fmt: skip
 _TENS = ("twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety")
 _SCALES = {"hundred": 100, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-_NUMBER_WORDS = frozenset((*_ONES, *_TENS, *_SCALES))
+_NUMBER_WORDS = frozenset((*_ONES, *_TENS, *_SCALES, "dozen"))
 _NTH = (
     "zeroth", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh",
     "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth",
@@ -84,7 +86,7 @@ def plain(text: str) -> str:
     """NFKD without accents, reference marks, thousands commas, possessives and the dots of abbreviations."""
     text = unicodedata.normalize("NFKD", text.translate(_LETTERS))
     text = "".join(letter for letter in text if not unicodedata.combining(letter))
-    text = _FOOTNOTE.sub("", text)
+    text = _N.sub("and", _FOOTNOTE.sub("", text))
     text = _DOTTED.sub(lambda match: match.group().replace(".", "").replace(" ", ""), text)
     text = _UNIT.sub(" ", text)
     return _PERCENT.sub(" percent", _POSSESSIVE.sub("", _THOUSANDS.sub("", text)))
@@ -104,16 +106,16 @@ def words_of(text: str) -> tuple[Word, ...]:
     found = [
         Word(_spelled(match.group()), match.start(), match.end(), match.group()[0].isupper())
         for match in _WORD.finditer(bare)
-        if not _is_article(match, bare)
     ]
+    found = [word for word in found if not _is_article(word, bare)] or found
     if len(found) > 1:
         found = [replace(word, text=_ROMAN.get(word.text, word.text)) for word in found]
-    return tuple(_series(_phrases(_numbers(found, bare))))
+    return tuple(_series(_phrases(_regnal(_numbers(found, bare), bare))))
 
 
-def _is_article(match: re.Match[str], text: str) -> bool:
+def _is_article(word: Word, text: str) -> bool:
     """An A that is the initial of a name is none."""
-    return match.group().lower() in wordlists.ARTICLES and not text.startswith(". ", match.end())
+    return word.text in wordlists.ARTICLES and not text.startswith(". ", word.end)
 
 
 def _spelled(word: str) -> str:
@@ -146,6 +148,8 @@ def _numbers(words: Sequence[Word], text: str) -> list[Word]:
 def _number_at(words: Sequence[Word], place: int, text: str) -> tuple[int, str | None]:
     """How many words one number takes here, and its digits; None where there is no written number."""
     first = words[place].text
+    if first == "dozen":
+        return 1, "12"
     if first in _ORDINALS:
         return 1, _nth(_ORDINALS[first])
     if first in _TENS:
@@ -242,6 +246,18 @@ def _phrases(words: list[Word]) -> list[Word]:
         result.append(replace(words[place], text=text, end=words[place + size - 1].end))
         place += size
     return result
+
+
+def _regnal(words: list[Word], text: str) -> list[Word]:
+    """Henry the Eighth is Henry VIII; in "After the Second World War" a name goes on."""
+    for place in range(1, len(words)):
+        match = _ORDINAL.fullmatch(words[place].text)
+        before = words[place - 1]
+        if match and before.capital and text[before.end : words[place].start].lower() == " the ":
+            after = words[place + 1] if place + 1 < len(words) else None
+            if after is None or not after.capital:
+                words[place] = replace(words[place], text=match.group(1))
+    return words
 
 
 def _series(words: list[Word]) -> list[Word]:
