@@ -104,12 +104,21 @@ def _markup(text: str) -> str:
     return text
 
 
+_AROUND_BOX = re.compile(r"[\d=+*/^<>]|\\(?![\[\]() ])")
+_DELIMITED = re.compile(
+    r"\\\((?P<inline>(?:(?!\\[()]).)+)\\\)\.?|\\\[(?P<display>(?:(?!\\[\[\]]).)+)\\\]\.?", re.DOTALL
+)
+
+
 def mend_gold(text: str) -> str:
-    """The gold out of its wrappers: \\boxed{}, one pair of dollars, a final full stop after them."""
+    """The gold out of its wrappers: one \\boxed{} with prose around it, one pair of dollars or of LaTeX's brackets."""
     gold = unicodedata.normalize("NFC", mend_mojibake(mend_escapes(text))).strip()
-    inner = last_boxed(gold)
-    if inner and re.fullmatch(r"\$*\s*\\f?boxed\s*\{.*\}\s*\.?\s*\$*\.?", gold, re.DOTALL) and gold.count("boxed") == 1:
+    inner = last_boxed(gold) if gold.count("boxed") == 1 else None
+    if inner and not _AROUND_BOX.search(re.sub(r"\\f?boxed\s*", "", gold.replace(inner, "", 1)).replace("{}", "")):
         gold = inner
+    delimited = _DELIMITED.fullmatch(gold)
+    if delimited:
+        gold = next(filter(None, delimited.groups())).strip()
     if len(gold) > 2 and gold[0] == gold[-1] == "$" and "$" not in gold[1:-1]:
         gold = gold[1:-1].strip()
     return gold
@@ -126,6 +135,11 @@ _NEEDS_OPTIONS = re.compile(
     re.IGNORECASE,
 )
 _LETTER_WANTED = re.compile(r"\(?(?:enter|type|write|give|choose) the letter[^\n]*", re.IGNORECASE)
+_LETTER_ASKED = re.compile(
+    r"\b(?:enter|type|write|give|choose|select|state|identify|provide) the letters?\b|\bits letter\b"
+    r"|\bwhich of (?:the following|these)\b|\bwhich (?:graph|figure|diagram|picture)\b",
+    re.IGNORECASE,
+)
 _FREE_OPTION = re.compile(r"none of|all of the|cannot be|not enough|both |neither|\bnone\b|\bN/?A\b", re.IGNORECASE)
 
 
@@ -173,9 +187,12 @@ def _wants_lost_option(row: Problem) -> bool:
     if small is not None:
         return all(f"({label})" in row.question for label in ("a", "b", small.group(1)))
     letter = _CHOICE_GOLD.fullmatch(row.ground_truth)
-    if letter is None or not re.search(r"\bletter\b|\bwhich of\b", row.question, re.IGNORECASE):
+    if letter is None:
         return False
-    return re.search(rf"(?<![A-Za-z]){letter.group(1)}(?![A-Za-z])", row.question) is None
+    if _LETTER_ASKED.search(row.question):
+        return True
+    shown = re.search(rf"(?<![A-Za-z]){letter.group(1)}(?![A-Za-z])", row.question)
+    return shown is None and re.search(r"\bletter\b|\bwhich of\b", row.question, re.IGNORECASE) is not None
 
 
 def _option_value(option: str) -> str:

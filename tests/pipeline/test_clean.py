@@ -101,7 +101,10 @@ def test_mends(before: str, after: str) -> None:
 @pytest.mark.parametrize(
     ("before", "after"),
     [("\\boxed{42}", "42"), ("$\\boxed{\\frac{1}{2}}$.", "\\frac{1}{2}"), ("$3$", "3"), ("$3$ and $4$", "$3$ and $4$"),
-     ("\\boxed{1}, \\boxed{2}", "\\boxed{1}, \\boxed{2}"), ("5", "5"), ("$", "$")],
+     ("\\boxed{1}, \\boxed{2}", "\\boxed{1}, \\boxed{2}"),
+     ("\\[\n\\boxed{2, 3}\n\\]", "2, 3"), ("\\(\\boxed{77}\\)", "77"), ("The number is \\(\\boxed{6}\\).", "6"),
+     ("x = \\boxed{5}", "x = \\boxed{5}"), ("\\(\\frac{1}{2}\\)", "\\frac{1}{2}"),
+     ("\\(1\\) and \\(2\\)", "\\(1\\) and \\(2\\)"), ("5", "5"), ("$", "$")],
 )  # fmt: skip
 def test_golds_leave_their_wrappers(before: str, after: str) -> None:
     assert mend_gold(before) == after
