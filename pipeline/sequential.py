@@ -21,6 +21,10 @@ from scipy.special import betainc, betaln
 
 KEEP, DROP, GO_ON = 1, 0, -1
 
+CURVE_SAMPLES = (4, 8, 12, 16, 24, 32, 48, 64)
+CURVE_BAYES_SAMPLES = 96
+CURVE_ERRORS = (0.2, 0.15, 0.1, 0.07, 0.05, 0.03)
+
 Beta = tuple[float, float]
 """Parameters a, b of a Beta distribution."""
 
@@ -32,7 +36,7 @@ class BayesTest:
     samples: int
     low: float
     high: float
-    error: float = 0.1
+    error: float = 0.05
     prior: Beta = (0.5, 0.5)
 
     def verdict(self, correct: int, decided: int, *, last: bool) -> int:
@@ -107,6 +111,25 @@ def cost(table_NK: NDArray[np.int8], looks: Sequence[int], low: float, high: flo
         right_K = np.append((pool[0] + k) / (sum(pool) + n) * alive_K[: N + 1], 0.0)
         alive_K = alive_K - right_K + np.roll(right_K, 1)
     return Cost(error=error, samples=samples)
+
+
+def curve(low: float, high: float, pool: Beta) -> dict[str, list[dict[str, float]]]:
+    """Error against mean samples on a pool: fixed n, curtailed n, and Bayes with n = 96 and several tolerances."""
+    found: dict[str, list[dict[str, float]]] = {"fixed": [], "curtailed": [], "bayes": []}
+
+    def add(name: str, label: float, table: NDArray[np.int8], looks: Sequence[int]) -> None:
+        point = cost(table, looks, low, high, pool)
+        found[name].append({"at": label, "error": point.error, "samples": point.samples})
+
+    for n in CURVE_SAMPLES:
+        test = BayesTest(samples=n, low=low, high=high, prior=pool)
+        add("fixed", n, fixed_table(test, curtailed=False), [n])
+        add("curtailed", n, fixed_table(test, curtailed=True), range(1, n + 1))
+    for error in CURVE_ERRORS:
+        test = BayesTest(samples=CURVE_BAYES_SAMPLES, low=low, high=high, error=error, prior=pool)
+        looks = range(4, test.samples + 1, 4)
+        add("bayes", error, bayes_table(test, looks), looks)
+    return found
 
 
 def fit_pool(tallies: Sequence[tuple[int, int]]) -> Beta:

@@ -146,7 +146,7 @@ class Difficulty:
     high: float = 1.0
     keep_unsolved: bool = False
     test: Literal["curtailed", "fixed", "bayes"] = "curtailed"
-    error: float = 0.1
+    error: float = 0.05
     prior: tuple[float, float] = (0.5, 0.5)
 
     def __post_init__(self) -> None:
