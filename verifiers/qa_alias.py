@@ -124,8 +124,11 @@ def _person(text: str) -> Iterator[Alias]:
     rest = [*rest[:-1], *(part.rstrip(",") for part in rest[-1:])]
     if 0 < len(rest) < len(parts):
         yield alias(" ".join(rest))
-    if 2 <= len(rest) <= 4 and _low(rest[0]) in GIVEN and all(part[0].isupper() for part in rest):
-        yield alias(rest[-1], bare=True)
+    if 2 <= len(rest) <= 4 and _low(rest[0]) in GIVEN and all(part[0].isupper() or part in PARTICLES for part in rest):
+        start = next((place for place in range(1, len(rest)) if rest[place].lower() in PARTICLES), len(rest) - 1)
+        yield alias(" ".join(rest[start:]), bare=True)
+    if len(parts) == 2 and _low(parts[0]) in TITLES and parts[1][0].isupper():
+        yield alias(parts[1], bare=True)
 
 
 def _low(part: str) -> str:

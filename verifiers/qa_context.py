@@ -10,7 +10,7 @@ from verifiers.answer.lists import listed
 from verifiers.qa_alias import Alias
 from verifiers.qa_match import Reading
 from verifiers.qa_names import TITLES
-from verifiers.qa_words import words_of
+from verifiers.qa_words import number_of, words_of
 
 SHORT = 10
 """Words up to which a response is a bare answer, so that a list in it offers several answers."""
@@ -19,7 +19,8 @@ _JOINED = re.compile(r"\b(?:and|or)\b|&|/", re.I)
 _OFFERS = listed("or either maybe perhaps possibly 或 或者 unknown")
 _CONTRAST = (
     ("instead", "of"), ("rather", "than"), ("other", "than"), ("apart", "from"), ("confused", "with"),
-    ("opposed", "to"), ("different", "from"), ("unlike",), ("except",), ("excluding",), ("besides",),
+    ("opposed", "to"), ("different", "from"), ("followed", "by"), ("than",), ("unlike",), ("except",),
+    ("excluding",), ("besides",),
 )  # fmt: skip
 _VERBS = listed("is was are were does did do has had can could will would")
 _DENIALS = listed("isnt wasnt arent werent doesnt didnt dont cannot cant couldnt wont wouldnt hasnt hadnt")
@@ -45,6 +46,7 @@ _CORRECTED = re.compile(
 )
 """However, that did not begin until 1950: the dates before that are of something else."""
 _PAUSE = re.compile(r"[.,;:!?\n]")
+_SEQUELS = frozenset(map(str, range(2, 21)))
 _PARTS = listed("new north south east west northern southern eastern western papua equatorial")
 """A capital North before a name makes another name."""
 _CONCEDED = re.compile(r"(?:^|[.!?]\s+|\n\s*)(?:While|Although|Though|Unlike|Despite)\s[^.!?,\n]{0,120}$")
@@ -131,7 +133,9 @@ def _taken_back(found: Reading, span: tuple[int, int]) -> bool:
 
 
 def _part_of_a_name(wanted: Alias, found: Reading, span: tuple[int, int], aliases: Sequence[Alias]) -> bool:
-    """New Mexico for Mexico."""
+    """New Mexico for Mexico, Toy Story 2 for Toy Story."""
+    if wanted.name and len(wanted.words) > 1 and span[0] == 0 and len(found.words) == span[1] + 1:
+        return number_of(wanted.words[-1]) is None and number_of(found.words[-1]) in _SEQUELS
     if not wanted.name or span[0] == 0:
         return False
     before = found.tokens[span[0] - 1]
