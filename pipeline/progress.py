@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Literal
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
@@ -13,8 +15,18 @@ PLAIN_LINE_EVERY_S = 10.0
 
 
 def stderr_console(*, quiet: bool = False) -> Console:
-    """Honours NO_COLOR; a quiet console prints nothing."""
-    return Console(stderr=True, quiet=quiet, highlight=False, soft_wrap=True)
+    """A quiet console prints nothing."""
+    return Console(stderr=True, quiet=quiet, highlight=False, soft_wrap=True, color_system=colours())
+
+
+def stdout_console() -> Console:
+    """For results: texts of rows are printed as they are, never as markup."""
+    return Console(highlight=False, markup=False, emoji=False, color_system=colours())
+
+
+def colours() -> Literal["auto"] | None:
+    """None with NO_COLOR: not only no colour then, but no bold and no dim either."""
+    return None if os.environ.get("NO_COLOR") else "auto"
 
 
 @contextmanager

@@ -108,8 +108,9 @@ def _earlier(out: Path, model: Path, rows: Sequence[Problem], settings: EvalSett
 
 
 def _print(result: dict[str, Any], against: Path | None) -> None:
-    from rich.console import Console
     from rich.table import Table
+
+    from pipeline.progress import stdout_console
 
     table = Table("measure", "estimate", "95 % interval", title=f"{result['label']}, {result['n']} problems")
     settings, few = result["settings"], result["pass_at_k_problems"]
@@ -120,7 +121,7 @@ def _print(result: dict[str, Any], against: Path | None) -> None:
         table.add_row(name, f"{value['estimate']:.3f}", f"{value['low']:.3f} to {value['high']:.3f}")
     for name, value in _differences(result, against).items():
         table.add_row(f"{name} - {against}", f"{value.estimate:+.3f}", f"{value.low:+.3f} to {value.high:+.3f}")
-    Console(highlight=False).print(table)
+    stdout_console().print(table)
 
 
 def _samples(samples: int, problems: int) -> str:

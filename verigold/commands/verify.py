@@ -113,14 +113,15 @@ def _verify_file(
 
 def print_table(result: AuditResult) -> None:
     """The summary as a table on stdout."""
-    from rich.console import Console
     from rich.table import Table
+
+    from pipeline.progress import stdout_console
 
     summary = result.summary()
     table = Table("category", "n", "accuracy", "FNR", "FPR", "undecided")
     for name, values in [*summary["by_category"].items(), ("all", summary)]:
         shares = [values[column] for column in ("accuracy", "fnr", "fpr", "undecided")]
         table.add_row(name, f"{values['n']:,}", *("-" if share is None else f"{share:.1%}" for share in shares))
-    Console(highlight=False).print(table)
+    stdout_console().print(table)
     if summary["per_cpu_second"] is not None:
         typer.echo(f"{summary['per_cpu_second']:,.0f} verifications per CPU second")

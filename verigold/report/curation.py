@@ -22,8 +22,10 @@ from verigold.report.blocks import (
     right,
     share,
 )
+from verigold.report.evidence import contamination_blocks, duplicate_blocks
 from verigold.report.figures import Bar, FunnelStage, bars, funnel, histogram, is_funnel, losses
 from verigold.report.folders import Json, as_text, flatten, items, read_json, table, whole
+from verigold.report.kept import kept_blocks, read_kept
 from verigold.report.ledger import KINDS, details, read_ledger
 from verigold.report.page import to_html
 from verigold.report.sources import source_blocks
@@ -74,8 +76,11 @@ def blocks(folder: Path, *, nested: bool = False, alarms: bool = True) -> list[B
         Section(title="From raw rows to kept rows", blocks=[funnel_figure(manifest), reasons_table(manifest)]),
         Section(title="Sources", blocks=source_blocks(manifest, ledger, alarms_wanted=alarms)),
     ]
+    duplicates, items_found, kept = ([], [], []) if nested else _row_blocks(folder, manifest)
     optional = {
-        "Benchmarks": _benchmarks(manifest),
+        "Duplicates": duplicates,
+        "Benchmarks": [*_benchmarks(manifest), *items_found],
+        "Kept rows": kept,
         "Answers": _answers(manifest),
         "Difficulty": _difficulty(manifest),
         "Sampling cost": _sampling(manifest),
@@ -213,6 +218,24 @@ def _benchmarks(manifest: Json) -> list[Block]:
     ]
     columns = [*left("benchmark", "split", "revision"), *right("questions", "rows removed")]
     return [Table(caption="Benchmarks that rows were checked against", columns=columns, rows=rows)] if rows else []
+
+
+def _row_blocks(folder: Path, manifest: Json) -> tuple[list[Block], list[Block], list[Block]]:
+    """Duplicates, benchmark items and kept rows, which are read from the rows themselves."""
+    kept = read_kept(folder)
+    return (
+        duplicate_blocks(folder),
+        contamination_blocks(folder, kept.overlaps),
+        [*_splits(manifest), *kept_blocks(kept)],
+    )
+
+
+def _splits(manifest: Json) -> list[Block]:
+    splits = {str(name): whole(rows) for name, rows in table(manifest.get("splits")).items()}
+    if len(splits) < 2:
+        return []
+    told = listing([f"{count(rows)} in {name}" for name, rows in splits.items()])
+    return [Paragraph(text=f"Splits: {told}. Rows that differ in numbers only are in the same split.")]
 
 
 def _answers(manifest: Json) -> list[Block]:

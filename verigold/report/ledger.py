@@ -59,7 +59,7 @@ def read_ledger(folder: Path) -> Ledger:
             for stage, reason, rows in _smallest_ids(path, keys):
                 examples[kind, stage, reason] = rows
     shown = [row for rows in examples.values() for row in rows]
-    return Ledger(by_source=by_source, examples=examples, others=_others(folder, shown))
+    return Ledger(by_source=by_source, examples=examples, others=others(folder, shown))
 
 
 def _smallest_ids(path: Path, keys: pa.Table) -> Iterator[tuple[str, str, list[dict[str, str | None]]]]:
@@ -71,12 +71,12 @@ def _smallest_ids(path: Path, keys: pa.Table) -> Iterator[tuple[str, str, list[d
         yield pair["stage"], pair["reason"], read_parquet(path, rows=among).sort_by("id").to_pylist()
 
 
-def _others(folder: Path, rows: Sequence[dict[str, str | None]]) -> dict[str, str]:
+def others(folder: Path, rows: Sequence[dict[str, str | None]]) -> dict[str, str]:
     """id -> question of the rows that the evidence names: keepers of duplicates, rows with a conflicting gold."""
     wanted = {
         value
         for row in rows
-        for key, value in _evidence(row.get("evidence")).items()
+        for key, value in evidence_of(row.get("evidence")).items()
         if key.endswith("_id") and isinstance(value, str)
     }
     found: dict[str, str] = {}
@@ -111,12 +111,12 @@ def example(row: dict[str, str | None], others: Mapping[str, str]) -> Example:
     fields = [
         Field(label="question", text=shorten(row.get("question") or "(empty)", LONGEST)),
         Field(label="gold", text=shorten(row.get("ground_truth") or "(none)", LONGEST)),
-        *_evidence_fields(_evidence(row.get("evidence")), others),
+        *evidence_fields(evidence_of(row.get("evidence")), others),
     ]
     return Example(title=row.get("source_row") or row.get("id") or "row", fields=fields)
 
 
-def _evidence(text: str | None) -> dict[str, Any]:
+def evidence_of(text: str | None) -> dict[str, Any]:
     """The JSON object of evidence."""
     try:
         value = json.loads(text or "{}")
@@ -125,7 +125,7 @@ def _evidence(text: str | None) -> dict[str, Any]:
     return value if isinstance(value, dict) else {"evidence": value}
 
 
-def _evidence_fields(evidence: Mapping[str, Any], others: Mapping[str, str]) -> list[Field]:
+def evidence_fields(evidence: Mapping[str, Any], others: Mapping[str, str]) -> list[Field]:
     """One field a key. Digests are left out; an id gives way to the question of its row."""
     fields = []
     for key, value in evidence.items():

@@ -6,88 +6,113 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow.compute as pc
 from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from pipeline.config import RecipeError
 from verigold.report.blocks import Tone, verdict_tone, verdict_words
 from verigold.report.folders import Json, Run, read_jsonl, read_run
-from verigold.report.ledger import KINDS, drop_file, read_parquet
+from verigold.report.ledger import KINDS, drop_file, evidence_fields, evidence_of, others, read_parquet
 from verigold.report.words import count, number, one_line, percent, plural, visible
 
 STYLES: dict[Tone, str] = {"good": "green", "bad": "red", "unsure": "yellow", "muted": "dim", "plain": ""}
-QUESTION, GOLD, EVIDENCE = 160, 40, 160
+QUESTION, GOLD = 300, 60
 """Characters of a text in one row."""
+KEPT_COLUMNS = ("id", "source", "question", "gold", "form", "pass rate")
+TABLE_FROM, BESIDE_FROM = 72, 48
+"""Columns of the screen from which rows are a table, and texts stand beside their labels."""
 
 
-def show_curated(
+def show_kept(
     folder: Path,
     console: Console,
     *,
-    dropped: str | None = None,
-    quarantined: str | None = None,
+    split: str = "train",
     reason: str | None = None,
     limit: int = 10,
     quiet: bool = False,
 ) -> None:
-    """Kept rows, or those that one stage dropped or quarantined. Raises RecipeError for an unknown stage or reason."""
-    stage = dropped or quarantined
-    if stage is None and reason is not None:
+    """Kept rows of one split, as a table where there is room for one. Raises RecipeError for an unknown split."""
+    if reason is not None:
         raise RecipeError("--reason: kept rows have none; add --dropped STAGE or --quarantined STAGE")
-    if stage is None:
-        rows, total = _kept(folder, limit)
-        columns = ("id", "source", "question", "gold", "form", "pass rate")
+    rows, total = _kept(folder, split, limit)
+    if console.width >= TABLE_FROM:
+        console.print(_grid(KEPT_COLUMNS, rows))
     else:
-        rows, total = _lost(folder, "dropped" if dropped else "quarantined", stage, reason, limit)
-        columns = ("row", "reason", "question", "gold", "evidence")
-    console.print(_grid(columns, rows))
+        for row in rows:
+            fields = [(label, text) for label, text in zip(KEPT_COLUMNS[2:], row[2:], strict=True) if text]
+            _print_record(console, row[:2], fields)
     _tell_rest(console, len(rows), total, "row", quiet)
 
 
-def _kept(folder: Path, limit: int) -> tuple[list[list[str]], int]:
-    import pandas as pd
+def show_lost(
+    folder: Path,
+    console: Console,
+    kind: str,
+    stage: str,
+    *,
+    reason: str | None = None,
+    limit: int = 10,
+    quiet: bool = False,
+) -> None:
+    """Rows that one stage dropped or quarantined, each with its evidence and the texts of the rows that this names.
+
+    Raises RecipeError for an unknown stage or reason.
+    """
+    rows, total = _lost(folder, kind, stage, reason, limit)
+    texts = others(folder, rows)
+    for row in rows:
+        fields = [("question", one_line(row["question"] or "(empty)", QUESTION))]
+        fields.append(("gold", one_line(row["ground_truth"] or "(none)", GOLD)))
+        fields += [
+            (field.label, one_line(field.text, QUESTION))
+            for field in evidence_fields(evidence_of(row["evidence"]), texts)
+        ]
+        _print_record(console, [visible(row["source_row"] or ""), row["reason"] or ""], fields)
+    _tell_rest(console, len(rows), total, "row", quiet)
+
+
+def _kept(folder: Path, split: str, limit: int) -> tuple[list[list[str]], int]:
+    import pyarrow.parquet as pq
 
     from pipeline.shards import shard_paths
 
-    columns = ["id", "data_source", "prompt", "reward_model", "extra_info", "pass_rate"]
-    tables = [read_parquet(path, columns) for path in shard_paths(folder)]
-    frame = pd.concat([table.slice(0, limit).to_pandas() for table in tables]).head(limit)
-    rows = [
-        [
-            row["id"][:8],
-            row["data_source"],
-            one_line(row["prompt"][-1]["content"], QUESTION),
-            one_line(row["reward_model"]["ground_truth"], GOLD),
-            row["extra_info"]["integer_form"] or "",
-            percent(number(row["pass_rate"])),
-        ]
-        for row in frame.to_dict("records")
+    rows: list[list[str]] = []
+    total = 0
+    for path in shard_paths(folder, split):
+        if len(rows) < limit:
+            columns = ["id", "data_source", "prompt", "reward_model", "extra_info", "pass_rate"]
+            found = read_parquet(path, columns).slice(0, limit - len(rows)).to_pylist()
+            rows += [_kept_row(row) for row in found]
+        total += pq.read_metadata(path).num_rows
+    return rows, total
+
+
+def _kept_row(row: Json) -> list[str]:
+    return [
+        row["id"][:8],
+        row["data_source"],
+        one_line(row["prompt"][-1]["content"], QUESTION),
+        one_line(row["reward_model"]["ground_truth"], GOLD),
+        row["extra_info"]["integer_form"] or "",
+        percent(number(row["pass_rate"])),
     ]
-    return rows, sum(table.num_rows for table in tables)
 
 
-def _lost(folder: Path, kind: str, stage: str, reason: str | None, limit: int) -> tuple[list[list[str]], int]:
+def _lost(folder: Path, kind: str, stage: str, reason: str | None, limit: int) -> tuple[list[Json], int]:
     path = drop_file(folder, kind, stage)
     if not path.is_file():
         raise RecipeError(f"{folder}: no rows {kind} at stage '{stage}'; {_stages_with_rows(folder)}")
-    frame = read_parquet(path).to_pandas()
+    table = read_parquet(path)
     if reason is not None:
-        known = sorted(frame["reason"].unique())
-        frame = frame[frame["reason"] == reason]
-        if frame.empty:
+        known = sorted(table.column("reason").unique().to_pylist())
+        if reason not in known:
             raise RecipeError(f"{path}: no row with reason '{reason}'; reasons here: {', '.join(known)}")
-    rows = [
-        [
-            visible(row["source_row"]),
-            row["reason"],
-            one_line(row["question"] or "", QUESTION),
-            one_line(row["ground_truth"] or "", GOLD),
-            one_line(row["evidence"] or "", EVIDENCE),
-        ]
-        for row in frame.head(limit).to_dict("records")
-    ]
-    return rows, len(frame)
+        table = table.filter(pc.field("reason") == reason)
+    return table.slice(0, limit).to_pylist(), table.num_rows
 
 
 def _stages_with_rows(folder: Path) -> str:
@@ -98,13 +123,29 @@ def _stages_with_rows(folder: Path) -> str:
 def _grid(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
     for column in columns:
-        narrow = column not in ("question", "evidence")
         table.add_column(
-            column, overflow="fold", ratio=None if narrow else 1, justify="right" if column == "pass rate" else "left"
+            column,
+            overflow="fold",
+            ratio=1 if column == "question" else None,
+            justify="right" if column == "pass rate" else "left",
         )
     for row in rows:
         table.add_row(*(Text(cell) for cell in row))
     return table
+
+
+def _print_record(console: Console, head: Sequence[str], fields: Sequence[tuple[str, str]]) -> None:
+    """A row as labelled lines: texts beside their labels, or below them where the screen is narrow."""
+    console.print(Text("  ".join(part for part in head if part), style="bold"), overflow="fold")
+    beside = console.width >= BESIDE_FROM
+    body = Table.grid(padding=(0, 2, 0, 0) if beside else 0)
+    if beside:
+        body.add_column(no_wrap=True, width=max((len(label) for label, _ in fields), default=0))
+    body.add_column(overflow="fold")
+    for label, text in fields:
+        cells = (Text(label, style="dim"), Text(text))
+        body.add_row(*(cells if beside else [Text(": ").join(cells)]))
+    console.print(Padding(body, (0, 0, 1, 2)))
 
 
 def show_run(
