@@ -92,7 +92,8 @@ def _combine(node: Node, children: list[Any]) -> Any:
     if op == "func":
         functions = {
             "sin": sympy.sin, "cos": sympy.cos, "tan": sympy.tan, "cot": sympy.cot, "sec": sympy.sec, "csc": sympy.csc,
-            "arcsin": sympy.asin, "arccos": sympy.acos, "arctan": sympy.atan, "ln": sympy.log, "log": sympy.log, "exp": sympy.exp,
+            "arcsin": sympy.asin, "arccos": sympy.acos, "arctan": sympy.atan, "ln": sympy.log,
+            "log": sympy.log, "exp": sympy.exp,
             "sinh": sympy.sinh, "cosh": sympy.cosh, "tanh": sympy.tanh,
         }  # fmt: skip
         function = functions.get(str(node.value))

@@ -36,6 +36,8 @@ _CONCLUSION = re.compile(
     r"|wait|should|really|finally|final)\b",
     re.I,
 )
+_NEGATED = re.compile(r"\b(?:not|rather than|instead of|isn't|never)[\s$({\[\\]*$", re.I)
+"""13, not 12: a box that is denied."""
 _MARKER = re.compile(
     r"(?P<hashes>^\s{0,3}####+\s*(?!#))|(?P<short>^[ \t*]{0,4}A[ \t*]{0,3}[:：](?=.*\S))"
     r"|(?P<answer>(?:\bfinal\s+answer|\banswers?|\b(?:final|correct)\s+(?:result|option|choice)|\bcorrect\s+one)\b"
@@ -98,6 +100,10 @@ def final_answer(response: str) -> Answer:
         found = boxed(inner)
         return found if found is not None else _in_text(inner, "tag")
     boxes = _boxes(text)
+    while boxes and _NEGATED.search(text[max(0, boxes[-1][0] - 40) : boxes[-1][0]]):
+        text, boxes = text[: boxes[-1][0]], boxes[:-1]
+        if not boxes:
+            return _none("no-answer", "box")
     box = _joined(text, boxes)
     if box is None or not box.text:
         return box or _in_text(text, "whole")

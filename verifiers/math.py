@@ -149,7 +149,7 @@ def _verify(response: str, answer: extract.Answer, ground_truth: str, tolerance:
     if answer.text is None:
         return incorrect(answer.reason, None)
     text = answer.text
-    if answer.source != "boxes" and key(unfence(text)) == gold.key:
+    if answer.source != "boxes" and not text.startswith("~") and key(unfence(text)) == gold.key:
         return correct("exact", text)
     if _INTEGER.fullmatch(text) and _INTEGER.fullmatch(gold.text):
         return correct("exact", text) if int(text) == int(gold.text) else incorrect("different", text)
@@ -241,6 +241,7 @@ def _broken(answer: Answer) -> bool:
     )
 
 
+_QUADRANT = re.compile(r"Q?\s?(I{1,3}|IV|[1-4])")
 _SHORT_WORDS = {
     "R": ("all", ""), "T": ("truth", "true"), "F": ("truth", "false"), r"\phi": ("nothing", ""), "✓": ("truth", "true"),
     "√": ("truth", "true"), "×": ("truth", "false"), "✗": ("truth", "false"), "possible": ("truth", "true"),
@@ -259,6 +260,9 @@ def _towards(wanted: Answer, found: Sequence[Answer], text: str) -> Sequence[Ans
     if isinstance(wanted, Bag) and all(isinstance(item, Text) for item in wanted.items):
         words = listed_words(text)
         return [*found, words] if words is not None else found
+    if isinstance(wanted, Text) and "quadrant" in wanted.words:
+        place = _QUADRANT.fullmatch(unfence(text))
+        return [*found, Text(("quadrant", place.group(1).lower()))] if place else found
     if isinstance(wanted, Word) and _SHORT_WORDS.get(unfence(text)) == (wanted.kind, wanted.value):
         return [wanted]
     return found

@@ -22,6 +22,7 @@ _COMMAND_TEXT = re.compile(
     r"\\(?:text|textbf|textit|texttt|textsf|textsc|textup|mathrm|mathbf|mathsf|mathtt|mathit|mbox|textrm|operatorname|emph"
     r"|underline|boxed|rm|bf|it|tt|sf)\b\s?"
 )
+_VALUED = re.compile(r"\\[A-Za-z]")
 _COMMAND = re.compile(r"\\(?:[A-Za-z]+|.)")
 _CHOICE = re.compile(
     r"\s*(?:option|choice|选项)?\s*[\[(]?\s*([A-Z])\s*(?:[\])]\s*[.:]?|[.:](?=\s|$)|$)\s*(.*)", re.S | re.I
@@ -85,7 +86,7 @@ def readings(text: str) -> tuple[Answer, ...]:
         if answer not in found and not (word and isinstance(answer, Scalar) and answer.node.op == "mul"):
             found.append(answer)
     found.extend(answer for answer in _more(text, wordy) if answer not in found)
-    if not wordy and (":" in text or _HOURS.fullmatch(text)):
+    if not wordy and (":" in text or _HOURS.fullmatch(text)) and not _VALUED.search(_COMMAND_TEXT.sub("", text)):
         bare = textual(text)
         found.extend(Word("time", value) for value in calendar.times(bare) if calendar.is_clock(bare))
     if not wordy and not found[1:] and 2 in (text.count("-") + text.count("/"), text.count(".")):
@@ -245,7 +246,8 @@ def _closed(text: str) -> list[Answer]:
         found.extend([Word("truth", value)] if value else [])
     number = wordlists.cardinal(words)
     if number is None:
-        number = wordlists.ordinal(words) if len(words) <= 2 else None
+        counted = words[1:] if words[:1] == ("the",) else words
+        number = wordlists.ordinal(counted) if len(counted) <= 2 else None
     if number is None and len(words) == 1:
         number = wordlists.han(words[0].removeprefix("第"))
     unit = None

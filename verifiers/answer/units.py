@@ -256,7 +256,7 @@ def noun(word: str) -> Unit | None:
 
 
 _REFUSED = listed(
-    "not or and no none if when where for is are but than then least most more less about between either "
+    "ish not or and no none if when where for is are but than then least most more less about between either "
     "neither maybe approximately exactly possible mod times plus minus to from with all any undefined"
 )
 

@@ -40,7 +40,8 @@ _COMPARED = (
     | wordlists.HEDGES
     | listed(
         "less more than least most below above under over about approximately around between greater fewer up "
-        "near somewhere close approx minus negative nearly almost roughly until exceed exceeds excluding"
+        "near somewhere close approx minus negative nearly almost roughly until exceed exceeds excluding guess "
+        "see step page line equation problem question section figure"
     )
 )
 _CUT = re.compile(
@@ -48,6 +49,7 @@ _CUT = re.compile(
     r"|\\times|\\cdot|[=+*])\s*$"
 )
 """A sentence that stops before its end makes no claim."""
+_OPEN_END = re.compile(r"[A-Za-z]{2,}\s[^.]*,\s*$")
 _HAN_START = re.compile(r"(?:[\u3400-\u9fff]{1,12}\s?[，,、：:]\s?)?[\u3400-\u9fff]{2,20}\s?(?=[-−]?\d|\$)")
 _HAN_COMPARED = re.compile(r"[不没非约或负]|大于|小于|至少|至多|超过|以上|以下|百分之|第")
 _CODE_WORDS = listed(
@@ -61,6 +63,8 @@ def views(text: str, *, sentence: bool) -> Iterator[str]:
     told = _HAN_START.match(text) if sentence else None
     if told and not _HAN_COMPARED.search(told.group()):
         yield text[told.end() :].strip(" 。.")
+    if sentence and (text.startswith("~") or _OPEN_END.search(text)):
+        return
     yield text
     if not _LETTERS.search(text):
         return
@@ -114,9 +118,13 @@ def _lone(last: str) -> Iterator[str]:
         yield numbers.pop()
 
 
+_REMARK = re.compile(r"(?:(?!\d|\\|[A-HJ-Z]\b).)*[^\w\s,;:]\s*", re.S)
+"""A closing sentence that gives no answer and was not cut off."""
+
+
 def _last_sentence(text: str) -> str:
     parts = re.split(r"(?<=[^\s.\d][.!])\s+(?=[A-Z\"'(])|(?<=\d[.!])\s+(?=[A-Z\"'(])|(?<=\?)\s+(?=\S)", text)
-    while len(parts) > 1 and not re.search(r"\d|\\|[A-HJ-Z]\b", parts[-1]) and len(parts[-1]) < 60:
+    while len(parts) > 1 and len(parts[-1]) < 60 and _REMARK.fullmatch(parts[-1]):
         parts.pop()
     return parts[-1] if parts else text
 

@@ -11,7 +11,9 @@ from verifiers.answer.lists import listed
 TRUE = listed("yes yeah yep true correct right 正确 对 是 真 是的 对的 成立 holds valid affirmative y")
 FALSE = listed("no nope false incorrect wrong 不正确 错误 错 否 假 不是 不对 不成立 invalid negative n")
 NEGATIONS = listed("not never n't cannot isn't doesn't don't no without neither nor non 不 没有 非 except unless")
-HEDGES = listed("or either maybe perhaps possibly 或 或者 may might could unless depends unknown")
+HEDGES = listed(
+    "or either maybe perhaps possibly probably likely presumably 或 或者 may might could unless depends unknown"
+)
 
 _NOTHING = frozenset(
     (
@@ -181,7 +183,7 @@ def cardinal(words: tuple[str, ...]) -> Fraction | None:
 
 
 def _with_parts(words: tuple[str, ...]) -> Fraction | None:
-    divisor, head = _PARTS[words[-1]], tuple("one" if word in ARTICLES else word for word in words[:-1])
+    divisor, head = _PARTS[words[-1]], tuple("one" if word in ("a", "an") else word for word in words[:-1])
     top = _whole(head[-1:])
     if top is None or ((top > 1) != words[-1].endswith("s") and words[-1] not in ("halves", "half")):
         return None
