@@ -243,8 +243,9 @@ def _manifest(
         "by_source": by_source,
         "splits": _split_rows(files),
         "integer_forms": columns["integer_forms"],
+        "integer_refused": columns["integer_refused"],
         "buckets": columns["buckets"],
-        "benchmarks": _benchmarks(steps),
+        "benchmarks": _benchmarks(steps, columns["templates"]),
         "files": [{"path": file.path, "rows": file.rows, "sha256": file.sha256} for file in files],
     }
     sampled = {name: item for name, item in counts.items() if item.samples}
@@ -291,16 +292,25 @@ def _by_source(config: CurateConfig, steps: Sequence[Step]) -> dict[str, dict[st
 
 
 def _columns(parts: Parts) -> dict[str, dict[str, int]]:
-    forms, buckets = Counter[str](), Counter[str]()
+    """Kept rows by integer form, by why they have none, by bucket, by benchmark whose template they have."""
+    names = ("integer_forms", "integer_refused", "buckets", "templates")
+    forms, refused, buckets, templates = counts = [Counter[str]() for _ in names]
     for table in parts.tables(["extra_info", "difficulty"]):
-        named = table.select(["extra_info"]).flatten().column("extra_info.integer_form").to_pylist()
-        forms.update(form for form in named if form)
+        extra = table.select(["extra_info"]).flatten()
+        forms.update(form for form in extra.column("extra_info.integer_form").to_pylist() if form)
         buckets.update(entries[-1]["bucket"] for entries in table["difficulty"].to_pylist() if entries)
-    return {"integer_forms": dict(sorted(forms.items())), "buckets": dict(sorted(buckets.items()))}
+        for text in extra.column("extra_info.meta_json").to_pylist():
+            meta = json.loads(text) if "integer_refused" in text or "template_overlap" in text else {}
+            refused.update(filter(None, [meta.get("integer_refused")]))
+            templates.update(filter(None, [str(meta.get("template_overlap", "")).rpartition("#")[0]]))
+    return {name: dict(sorted(count.items())) for name, count in zip(names, counts, strict=True)}
 
 
-def _benchmarks(steps: Sequence[Step]) -> list[dict[str, Any]]:
-    """What the stages say of their benchmarks, with the hits counted from the evidence of their drops."""
+def _benchmarks(steps: Sequence[Step], templates: Mapping[str, int]) -> list[dict[str, Any]]:
+    """What the stages say of their benchmarks, with the hits counted from the evidence of their drops.
+
+    templates: kept rows that are an item with other numbers, by benchmark.
+    """
     found: list[dict[str, Any]] = []
     for step in steps:
         describe = getattr(step.stage, "describe_benchmarks", None)
@@ -309,7 +319,8 @@ def _benchmarks(steps: Sequence[Step]) -> list[dict[str, Any]]:
         hits = Counter[str]()
         for table in step.parts.drop_tables():
             hits.update(json.loads(text).get("benchmark", "") for text in table.column("evidence").to_pylist())
-        found.extend({**item, "hits": hits[item["name"]]} for item in describe())
+        told = [{**item, "hits": hits[item["name"]]} for item in describe()]
+        found.extend({**item, "templates": templates.get(item["name"], 0)} for item in told)
     return found
 
 

@@ -1,7 +1,8 @@
 """Integer answers without a language model: a closed form with unique parameters, their sum asked for in one sentence.
 
 Forms F0 to F10: integer, rational, multiple of pi, a√b, a√b/c, (a+b√c)/d, exact decimal, percent, degrees, (choices are
-opened by `clean`), tuples and lists of integers. Every rewritten row stores its proofs; what no form fits stays.
+opened by `clean`), tuples and lists of integers. Every rewritten row stores its proofs; what no form fits stays, with
+`integer_refused` in `meta_json`: the manifest counts the reasons.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pipeline.config import STRICT
+from pipeline.defects import find_leak
 from pipeline.gold import boxed, verdicts, with_meta
 from pipeline.integer_forms import Form, Refusal, find_form, rewrite
 from pipeline.problem import Problem
@@ -59,6 +61,7 @@ def _proof_requests(plan: Form) -> list[Request]:
 def _apply(problem: Problem, plan: Form | Refusal, statuses: Any) -> Problem:
     if isinstance(plan, Refusal):
         return with_meta(problem, integer_refused=plan.reason)
+    gold = str(plan.integer)
     accepted, neighbour, original = next(statuses), next(statuses), next(statuses)
     proofs = {
         "rebuilt": plan.rebuilt,
@@ -69,13 +72,14 @@ def _apply(problem: Problem, plan: Form | Refusal, statuses: Any) -> Problem:
         "no_leak": plan.no_leak,
         "idempotent": True,
     }
+    question = rewrite(problem.question, plan)
+    if find_leak(replace(problem, question=question, ground_truth=gold)) is not None:
+        return with_meta(problem, integer_refused="question-leak")
     failed = [name for name, holds in proofs.items() if holds is False]
     if failed:
         return with_meta(problem, integer_refused="unproved: " + ", ".join(failed))
     note = {"form": plan.name, "params": dict(plan.params), "original": plan.original}
     if plan.name != "F0":
         note |= {"appended": plan.sentence, "proofs": proofs}
-    row = replace(
-        problem, question=rewrite(problem.question, plan), ground_truth=str(plan.integer), integer_form=plan.name
-    )
+    row = replace(problem, question=question, ground_truth=gold, integer_form=plan.name)
     return with_meta(row, integer=note)

@@ -52,7 +52,7 @@ def test_every_row_is_counted_and_every_defect_found(recipe: MakeRecipe, tmp_pat
     assert manifest["dropped"]["dedupe"] == {"exact-duplicate": 1, "near-duplicate": 1}
     assert manifest["dropped"]["decontaminate"] == {"benchmark-item": 1}
     assert manifest["benchmarks"][0] | {"digest": ""} == {
-        "name": "bench", "split": "test", "revision": "r1", "rows": 1, "digest": "", "hits": 1
+        "name": "bench", "split": "test", "revision": "r1", "rows": 1, "digest": "", "hits": 1, "templates": 0
     }  # fmt: skip
     problems = read_shards(tmp_path / "out")
     assert len(problems) == manifest["rows_kept"] == 60
