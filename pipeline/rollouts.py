@@ -162,3 +162,80 @@ def judge(pairs: Sequence[tuple[Problem, Rollout]]) -> list[Rollout]:
         )
         for (problem, rollout), verdict in zip(pairs, verdicts, strict=True)
     ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredGroup:
+    """The samples of one problem that curation drew from one sampler, in order of their index, judged by its gold.
+
+    engine_digest: `Sampler.digest` of the engine that drew them. They are on-policy for a trainer whose engine has this
+        digest before its first step, and then their log-probabilities are the behaviour policy's.
+    temperature, max_tokens: how they were drawn.
+    """
+
+    problem: Problem
+    engine_digest: str
+    temperature: float
+    max_tokens: int
+    rollouts: tuple[Rollout, ...]
+
+
+def stored_groups(
+    folder: Path,
+    problems: Sequence[Problem],
+    *,
+    engine_digest: str,
+    temperature: float,
+    max_tokens: int,
+    samples: int,
+) -> list[StoredGroup]:
+    """Groups of `samples` rollouts from the folder `rollouts/` of a curated folder, for a trainer's first steps.
+
+    problems: those that were kept; the groups come in their order. A problem has a group when the store holds at least
+    `samples` rollouts with token ids and log-probabilities of the unchanged question (no instruction added, no answer
+    begun), drawn by this engine at this temperature and length limit; their lowest indices are taken. Token ids start
+    after the prompt, as the engine renders `[system,] user` messages. Verdicts are by the problems' present golds.
+    An empty list when nothing fits: the trainer then samples as if there were no store.
+
+    Bias: a curtailed stage stops by what it has seen, so which problems have many samples depends on their outcomes:
+    ask for no more than its first look (`pipeline.sampling.ROUND`), or curate with `test = "fixed"`. The lowest indices
+    of a problem were never chosen by a later look. That curation kept the problem at all is a choice like any other
+    filter's: the trainer would have made it by its own first samples.
+    """
+    store = RolloutStore(folder)
+    digests = [path.stem for path in sorted((folder / "samplers").glob("*.json"))
+               if _drawn_so(path, engine_digest, temperature, max_tokens)]  # fmt: skip
+    found: list[tuple[Problem, list[Rollout]]] = []
+    known = [store.load(digest, (problem.id for problem in problems)) for digest in digests]
+    for problem in problems:
+        name = problem.id, digest_of(plain_messages(problem))
+        for by_name in known:
+            drawn = by_name.get(name, {})
+            rollouts = [drawn[index] for index in range(samples) if index in drawn and drawn[index].logprobs]
+            if len(rollouts) == samples and all(one.token_ids for one in rollouts):
+                found.append((problem, rollouts))
+                break
+    judged = iter(judge([(problem, one) for problem, rollouts in found for one in rollouts]))
+    return [
+        StoredGroup(
+            problem=problem,
+            engine_digest=engine_digest,
+            temperature=temperature,
+            max_tokens=max_tokens,
+            rollouts=tuple(next(judged) for _ in rollouts),
+        )
+        for problem, rollouts in found
+    ]
+
+
+def _drawn_so(path: Path, engine_digest: str, temperature: float, max_tokens: int) -> bool:
+    said = json.loads(path.read_text(encoding="utf-8"))
+    return (said["engine"], said["temperature"], said["max_tokens"]) == (engine_digest, temperature, max_tokens)
+
+
+def plain_messages(problem: Problem) -> list[dict[str, str]]:
+    """The prompt as the shards have it."""
+    messages = [{"role": "user", "content": problem.question}]
+    if problem.system_prompt is not None:
+        messages.insert(0, {"role": "system", "content": problem.system_prompt})
+    return messages

@@ -15,7 +15,7 @@ from engines.build import EndpointConfig, EngineConfig, TorchConfig, build_engin
 from engines.engine import Completion, EngineError, Message, Sampler, SamplingParams
 from pipeline.config import STRICT, RecipeError
 from pipeline.problem import Problem
-from pipeline.rollouts import Name, Rollout, RolloutStore, judge, judge_digest
+from pipeline.rollouts import Name, Rollout, RolloutStore, judge, judge_digest, plain_messages
 from pipeline.version import digest_of
 
 V = TypeVar("V")
@@ -48,10 +48,9 @@ class Sampling:
             raise RecipeError("sampling: temperature must be 0 or more and max_tokens 1 or more")
 
     def messages(self, problem: Problem) -> list[Message]:
-        question = f"{problem.question}\n{self.instruction}" if self.instruction else problem.question
-        messages: list[Message] = [{"role": "user", "content": question}]
-        if problem.system_prompt is not None:
-            messages.insert(0, {"role": "system", "content": problem.system_prompt})
+        messages = [Message(role=one["role"], content=one["content"]) for one in plain_messages(problem)]
+        if self.instruction:
+            messages[-1]["content"] += f"\n{self.instruction}"
         if self.answer_prefix:
             messages.append({"role": "assistant", "content": self.answer_prefix})
         return messages

@@ -64,11 +64,11 @@ def show(console: Console, row: LabelledRow, extracted: str | None, verdict: Ver
             console.print(Text.assemble((f"{name}: ", "bold"), visible(value)))
 
 
-def ask(console: Console) -> str:
+def ask(console: Console, prompt: str = PROMPT) -> str:
     """`y`, `n`, `s` or `q`: one key on a terminal, else one line. The end of the input quits."""
     read: Callable[[], str] = click.getchar if sys.stdin.isatty() else sys.stdin.readline
     while True:
-        console.print(Text(PROMPT, style="bold"), end="")
+        console.print(Text(prompt, style="bold"), end="")
         try:
             key = read().strip().lower()[:1]
         except EOFError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+from dataclasses import is_dataclass
 from typing import Any
 
 from pipeline.config import RecipeError
@@ -16,6 +17,7 @@ STAGES: dict[str, str] = {
     "integers": "pipeline.stages.integers:Integers",
     "guessable": "pipeline.stages.guessable:Guessable",
     "answerable": "pipeline.stages.answerable:Answerable",
+    "suspects": "pipeline.stages.suspects:Suspects",
     "difficulty": "pipeline.stages.difficulty:Difficulty",
     "balance": "pipeline.stages.balance:Balance",
 }
@@ -31,9 +33,15 @@ def stage_class(name: str, where: str = "recipe") -> Any:
         hint = f"did you mean '{nearest[0]}'?" if nearest else f"known stages: {', '.join(STAGES)}"
         raise RecipeError(f'{where}: stages.{name}: unknown stage; {hint} (or give "package.module:Class")')
     try:
-        return getattr(importlib.import_module(module_name), class_name)
+        found = getattr(importlib.import_module(module_name), class_name)
     except (ImportError, AttributeError) as error:
         raise RecipeError(f"{where}: stages.{name}: cannot import {place}: {error}") from None
+    if not (isinstance(found, type) and is_dataclass(found) and (hasattr(found, "drops") or "__call__" in vars(found))):
+        raise RecipeError(
+            f"{where}: stages.{name}: {place} is no stage; give a frozen dataclass that can be called with problems, "
+            "or has keys and drops"
+        )
+    return found
 
 
 def stage_module(name: str) -> str:

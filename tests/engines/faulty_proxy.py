@@ -22,7 +22,7 @@ class FaultyProxy(ThreadingHTTPServer):
     """Every `every`-th request fails, in the order of `faults`; the others are answered by the server at `target`.
 
     delivered: how often each request (by its body) was computed and sent to a client that was still there.
-    hold_after: from this delivery on the answers wait for `release`, as if the model took long.
+    hold_after: so many requests are forwarded; later ones wait for `release`, as if the model took long.
     """
 
     daemon_threads = True
@@ -31,7 +31,7 @@ class FaultyProxy(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Proxy)
         self.target = urlsplit(target)
         self.every, self.faults, self.hang_s = every, faults, hang_s
-        self.requests = 0
+        self.requests = self.forwarded = 0
         self.injected: Counter[str] = Counter()
         self.delivered: Counter[str] = Counter()
         self.seen_headers: list[dict[str, str]] = []
@@ -45,6 +45,9 @@ class FaultyProxy(ThreadingHTTPServer):
     def url(self) -> str:
         return f"http://127.0.0.1:{self.server_address[1]}/v1"
 
+    def handle_error(self, *_: Any) -> None:
+        """Silent: killed clients are what it is for."""
+
     def fault(self) -> str | None:
         with self.lock:
             self.requests += 1
@@ -56,7 +59,8 @@ class FaultyProxy(ThreadingHTTPServer):
 
     def wait_while_held(self) -> None:
         with self.lock:
-            holding = self.hold_after is not None and sum(self.delivered.values()) >= self.hold_after
+            holding = self.hold_after is not None and self.forwarded >= self.hold_after
+            self.forwarded += not holding
         if holding:
             self.held.set()
             self.release.wait(120)

@@ -4,6 +4,7 @@
   verigold audit data/samples/graded_responses.jsonl.gz --out runs/audit
   verigold audit cases.jsonl --out runs/audit --max-fnr 0.02 --max-fpr 0.01
   verigold audit responses.jsonl --out runs/audit --label --sample 100
+  verigold audit runs/shards/quarantined/suspects.parquet --out runs/audit --label
   verigold audit responses.jsonl --out runs/audit --verifier math --verifier math-verify
 """
 
@@ -71,6 +72,8 @@ def command(
 
     console = stderr_console(quiet=quiet)
     check_verifiers(verifier or [])
+    if decided_quarantine(file, ask=label):
+        return
     try:
         rows = read_rows(file)
         console.print(f"audit: {len(rows):,} rows of {file}")
@@ -88,6 +91,23 @@ def command(
     print_few_labels(result)
     typer.echo(f"report: {out / 'report.html'}")
     check_limits(result, max_fnr, max_fpr, console)
+
+
+def decided_quarantine(file: Path, *, ask: bool) -> bool:
+    """Whether the file holds suspected labels of a curation; a person then says which are right. Raises RecipeError."""
+    from pipeline.decisions import is_quarantine
+
+    if not is_quarantine(file):
+        return False
+    from rich.console import Console as Terminal
+
+    from pipeline.config import RecipeError
+    from verigold.suspects import decide
+
+    if not ask:
+        raise RecipeError(f"{file}: rows that a curation set aside; add --label to say which labels are right")
+    typer.echo(decide(file, console=Terminal(highlight=False)))
+    return True
 
 
 def check_verifiers(names: Sequence[str]) -> None:
