@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from verifiers.answer import calendar
 from verifiers.answer.lists import listed
-from verifiers.qa_names import GIVEN, OFFICES, PARTICLES, SUFFIXES, TITLES
+from verifiers.qa_names import GIVEN, PARTICLES, SUFFIXES, TITLES
 from verifiers.qa_words import number_of, plain, words_of
 
 _ALTERNATIVES = re.compile(r"\s*(?:/|;|\bor\b|\||, or)\s*", re.I)
@@ -109,7 +109,8 @@ def _shorter(text: str) -> Iterator[Alias]:
 
 
 def _person(text: str) -> Iterator[Alias]:
-    """Actor Jane Roe, Sir John Doe and Roe, Jane: Jane Roe. Bare: the surname of a given name and a surname."""
+    """Actor Jane Roe, Sir John Doe and Roe, Jane: Jane Roe. Bare: a surname after a
+    given name, a name after a title."""
     inverted = _INVERTED.match(text)
     if inverted:
         yield alias(f"{inverted[2]} {inverted[1]}")
@@ -117,13 +118,11 @@ def _person(text: str) -> Iterator[Alias]:
     rest = _named_tail(parts) or parts
     while len(rest) > 2 and _low(rest[0]) in TITLES:
         rest = rest[1:]
-    if len(rest) == 2 and _low(rest[0]) in OFFICES and rest[1][0].isupper():
-        rest = rest[1:]
     while len(rest) > 1 and _low(rest[-1]) in SUFFIXES:
         rest = rest[:-1]
     rest = [*rest[:-1], *(part.rstrip(",") for part in rest[-1:])]
     if 0 < len(rest) < len(parts):
-        yield alias(" ".join(rest))
+        yield alias(" ".join(rest), bare=len(rest) == 1)
     if 2 <= len(rest) <= 4 and _low(rest[0]) in GIVEN and all(part[0].isupper() or part in PARTICLES for part in rest):
         start = next((place for place in range(1, len(rest)) if rest[place].lower() in PARTICLES), len(rest) - 1)
         yield alias(" ".join(rest[start:]), bare=True)

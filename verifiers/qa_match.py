@@ -14,7 +14,7 @@ from verifiers.qa_names import GIVEN, PARTICLES, TITLES, initials, same_in_name
 from verifiers.qa_words import Word, number_of, plain, same_spelling, same_word, words_of
 
 MAX_GAP = 2
-"""Words that may stand inside an alias of several words: middle names."""
+"""Middle names that may stand inside a name."""
 MAX_PHRASE = 12
 MAX_SENTENCE = 400
 """Characters of the first sentence in which answer phrases are looked for."""
@@ -90,8 +90,8 @@ def said(wanted: Alias, found: Reading) -> bool:
 
 
 def spans(wanted: Alias, found: Reading) -> Iterator[tuple[int, int]]:
-    """Start and end of every mention of the alias: in order, for two words and more with up to MAX_GAP words between
-    them, or in another order."""
+    """Start and end of every mention of the alias: in order, a name with up to MAX_GAP middle names, or in another
+    order."""
     for short in (wanted.words, wanted.short):
         same = same_in_name if wanted.name else same_word
         for start in range(len(found.words)) if short else ():
@@ -111,10 +111,11 @@ def _same_single(left: str, right: str) -> bool:
 
 
 def _follow(short: tuple[str, ...], found: Reading, start: int, same: Same, *, name: bool) -> int | None:
-    """The end of the alias that starts at a place; at most half of its words differ in spelling."""
+    """The end of the alias that starts at a place; at most half of its words differ in spelling. A surname is strict:
+    Johnston is another person than Johnson."""
     words, place, at, fuzzy = found.words, start, 0, 0
+    last = _same_single if name or len(short) == 1 else same_word
     while at < len(short):
-        last = _same_single if len(short) == 1 else same_word
         how = same if at + 1 < len(short) else last
         step = _step(short[at:], found, place, how, name=name, first=at == 0)
         if step is None:
@@ -130,8 +131,8 @@ def _step(
 ) -> tuple[int, int] | None:
     """(words of the alias, end in the response) of the next word, or of several behind their initials."""
     words = found.words
-    for at in range(place, min(len(words), place + 1 + (0 if first else MAX_GAP))):
-        if at > place and not _insertion(found, place, at, name=name):
+    for at in range(place, min(len(words), place + 1 + (MAX_GAP if name and not first else 0))):
+        if at > place and not _insertion(found, place, at):
             return None
         if same(short[0], words[at]):
             return 1, at + 1
@@ -142,17 +143,14 @@ def _step(
     return None
 
 
-def _insertion(found: Reading, place: int, at: int, *, name: bool) -> bool:
-    """Whether the words from `place` to `at` may stand inside an alias: no list, no new sentence, nothing beside a
-    number; in a name, names."""
+def _insertion(found: Reading, place: int, at: int) -> bool:
+    """Whether the words from `place` to `at` may be middle names: names, no list, no new sentence, no number."""
     between = found.tokens[place:at]
     if any(number_of(word.text) is not None for word in found.tokens[place - 1 : at + 1]):
         return False
     if _BREAK.search(found.plain, found.tokens[place - 1].end, found.tokens[at].start):
         return False
-    if not name or not found.tokens[place - 1].capital:
-        return True
-    return all(word.capital or word.text in PARTICLES for word in between)
+    return not found.tokens[place - 1].capital or all(word.capital or word.text in PARTICLES for word in between)
 
 
 def _permuted(words: tuple[str, ...], found: Reading) -> Iterator[tuple[int, int]]:

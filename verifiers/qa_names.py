@@ -13,8 +13,6 @@ TITLES = listed(
     "president king queen sir dame lord lady mr mrs ms dr professor prof general captain st pope emperor senator "
     "madame prince princess colonel major chancellor governor admiral reverend rev justice judge empress"
 )
-OFFICES = listed("president mr mrs ms dr professor prof general captain senator chancellor governor admiral colonel")
-"""Titles after which a surname follows; a king or a pope is called by the given name."""
 SUFFIXES = listed("jr sr inc ltd corp corporation co company llc plc esq phd")
 _GROUPS = (
     "william will bill billy willie liam", "robert rob bob bobby robbie", "richard rick dick ricky rich richie",

@@ -65,7 +65,7 @@ _PHRASES = {
 }  # fmt: skip
 _RIVALS = (("ate", "ite"), ("ide", "ite"), ("ate", "ide"), ("ane", "ene"), ("ene", "yne"), ("ane", "yne"))
 """Endings of chemical names, in which one letter makes another thing."""
-_SOUNDS = (("ae", "e"), ("oe", "e"), ("ph", "f"), ("ck", "k"), ("tch", "ch"), ("ye", "e"), ("y", "i"), ("z", "s"))
+_SOUNDS = (("ye", "e"), ("ae", "e"), ("oe", "e"), ("ph", "f"), ("ck", "k"), ("tch", "ch"), ("y", "i"), ("z", "s"))
 _HARD_C = re.compile(r"c(?=[aoukl]|r|$)")
 _DOUBLED = re.compile(r"([^\W\d_])\1+(?=[^\W\d_])")
 _MUTE_H = re.compile(r"(?<=[aeiou])h(?![aeiou])")
