@@ -52,12 +52,12 @@ class Trial:
     equal: bool
 
 
-FORMS_PER_DRAW = 8
+FORMS_PER_DRAW = 6
 """Rewritings, and near misses, that each draw tries."""
 
 
 def trials(seed: int, draws: int) -> Iterator[Trial]:
-    """For every draw: eight of its rewritings and eight of its near misses, each in a wrapper, all chosen at random.
+    """For every draw: six of its rewritings and six of its near misses, each in a wrapper, all chosen at random.
 
     The types take turns. The same trials for the same seed.
     """
