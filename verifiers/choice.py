@@ -14,18 +14,20 @@ _GOLD = re.compile(r"[\s\[(]*([A-Z])[\s\])]*[.:)]?(?:\s.*)?", re.S)
 _GOLD_LETTERS = re.compile(r"[\s\[(]*[A-J][\s\])]*(?:(?:,|and|or|/|&|;)[\s\[(]*[A-J][\s\])]*)+")
 _ALONE = re.compile(
     r"\W*(?:(?:option|choice|answer|选项|选|答案)[\s:：]*(?:is\s)?)?[\W_]*([A-Ja-j])\s*"
-    r"(?:[\])}*.,:：]+(?=\s|$|[^\w])|$|\s+(?=[^\s*/+^=<>-]))(.*)",
+    r"(?:[\])}*.,:：>]+(?=\s|$|[^\w])|$|\s+(?=[^\s*/+^=<>-]))(.*)",
     re.S | re.I,
 )
-_LETTER = re.compile(r"(?<![\w'])([A-J])(?![\w'+*^_=]|\s*[=<>^*+])")
+_LETTER = re.compile(r"(?<![\w'])(?<![\d^]\s)([A-J])(?![\w'+*^_=]|\s*[=<>^*+])")
 _MARKED = re.compile(
     r"(?i:answers?|options?|choices?|choose|chose|select(?:ed)?|pick(?:ed)?|go with|correct(?: one)?|答案|选项?"
     r"|leav(?:es?|ing)(?: only)?|it|this)"
     r"(?:\s+(?:is|are|was|would be|should be|must be|here is)|\s*[:：=]|是|为|：)?[\s*_:：(\[{\\$\"']{0,10}"
-    r"(?:text(?:bf)?\s?\{\s?)?(?i:option|choice|answer|letter)?[\s(\[{*]{0,4}(?P<letter>[A-J])(?![A-Za-z\d_'])(?!\s+[a-z])",
+    r"(?:text(?:bf)?\s?\{\s?)?(?i:option|choice|answer|letter)?[\s(\[{*]{0,4}(?P<letter>[A-J]+)(?![A-Za-z\d_]|'[a-z])(?!\s+[a-z])",
 )
+_OPTION = re.compile(r"\W{0,3}([A-J])[).:]\s*\S")
 _BEFORE = re.compile(
-    r"\(?(?P<letter>[A-J])\)?\s+(?:is|seems|must be)\s+(?:the\s+)?(?:correct|right|valid|true|best|answer|only)"
+    r"(?:\b[Oo]nly\s+(?:option\s+)?)?\(?(?P<letter>[A-J])\)?\s+(?:(?:is|seems|must be)\s+(?:the\s+)?"
+    r"(?:correct|right|valid|true|best|answer|only)|(?<=nly [A-J] )\w+s\b|(?<=nly option [A-J] )\w+s\b)"
 )
 _PROSE = re.compile(r"[A-Za-z]{3,} [A-Za-z]{2,}")
 _BRACKETED = re.compile(r"\(\s*[A-J]\s*\)|^\W*[A-J]\s*[):.]")
@@ -72,6 +74,14 @@ def chosen(response: str) -> tuple[str, str] | None:
 _SENTENCE = re.compile(
     r"(?:is|was|are|were|seems|can|could|must|should|does|did|has|fits|works|matches|because|and|nor)\b"
 )
+_ALSO = re.compile(r"(?<![\w'])([A-J])\)?\s+(?:could|might|may|can)\s+(?:also|be|work)\b")
+"""Another option that is held open after the choice."""
+_NAMES = re.compile(
+    r"\b(?:vitamin|hepatitis|type|grade|point|vertex|angle|matrix|event|set|node|plan|person|player|figure|line|segment"
+    r"|class|group|team|box|bag|urn|city|town|car|train|machine|pipe|worker|circle|side)s?\s+[A-J](?![\w'])",
+    re.I,
+)
+"""Things with a letter for a name."""
 _ARTICLE = re.compile(r"\W*[AI]\s+[a-z]")
 _PRONOUN = re.compile(r"(?<![\w(])I(?=\s+[a-z]|'[a-z])")
 _DENIED = re.compile(
@@ -91,13 +101,19 @@ def _is_formula(text: str) -> bool:
     return bool(_FORMULA.search(text)) and not _BRACKETED.search(textual(text))
 
 
+def _joined_letters(text: str) -> str | None:
+    """BD, in the order of the alphabet."""
+    joined = text.strip().removesuffix(".")
+    return joined if re.fullmatch(r"[A-J]{2,6}", joined) and joined == "".join(sorted(set(joined))) else None
+
+
 def _alone(text: str) -> str | None:
     """The letters of a short text that is nothing but a choice, perhaps with its value after it."""
-    if re.fullmatch(r"[A-J]{2,6}", text) and text == "".join(sorted(set(text))):
-        return text
+    if joined := _joined_letters(text):
+        return joined
     several = gold_letters(text) if len(text) <= MAX_CHOICE else None
     if several and len(several) > 1:
-        return several
+        return "/".join(several) if re.search(r"\bor\b|/", text) else several
     text = text.strip().strip("$*_`\"' ")
     match = _ALONE.fullmatch(text) if len(text) <= MAX_CHOICE else None
     if match is None:
@@ -121,15 +137,19 @@ def _last_marked(text: str) -> tuple[str, str] | None:
     found: re.Match[str] | None = None
     for pattern in (_MARKED, _BEFORE):
         for match in pattern.finditer(text):
+            written = match["letter"]
+            if written != "".join(sorted(set(written))):
+                continue
             if found is None or match.start() > found.start():
                 found = match
     if found is None:
         return None
-    letters = {found["letter"]}
+    letters = set(found["letter"])
     following = _NEXT.match(text, found.end()) or _NEXT.match(text, found.end() + 1)
     while following:
         letters.add(following.group(1))
         following = _NEXT.match(text, following.end())
+    letters.update(_ALSO.findall(text, found.end()))
     return "".join(sorted(letters)), found.group()[:80]
 
 
@@ -139,14 +159,25 @@ def _in_last_line(text: str) -> tuple[str, str] | None:
         return None
     line = textual(lines[-1][-2_000:]).strip()
     letters = _alone(line)
-    if letters:
+    if letters and not _is_list(lines):
         return letters, line[:80]
-    line = _PRONOUN.sub("", _DENIED.sub(" ", line))
+    if letters:
+        return None
+    line = _NAMES.sub(" ", _PRONOUN.sub("", _DENIED.sub(" ", line)))
     sentence = re.split(r"(?<=[.!?])\s+", line)[-1]
     mentioned = list(_LETTER.findall(sentence))
     if mentioned and mentioned[0] == "A" and re.match(r"A\s+[a-z]", sentence):
         mentioned = mentioned[1:]
+    first = textual(lines[0][:MAX_CHOICE]).strip()
+    if len(mentioned) > 1 and len(lines) > 1 and re.fullmatch(r"\W*[A-J]\W*", first):
+        return re.sub(r"\W", "", first), first
     return ("".join(sorted(set(mentioned))), sentence[:80]) if mentioned else None
+
+
+def _is_list(lines: list[str]) -> bool:
+    """Whether the last lines repeat the options."""
+    marks = [match.group(1) for line in lines[-3:] if (match := _OPTION.match(line))]
+    return len(marks) > 1 and marks == [chr(ord(marks[0]) + step) for step in range(len(marks))]
 
 
 def verify_choice(response: str, ground_truth: str | Sequence[str], /) -> Verdict:
@@ -154,7 +185,7 @@ def verify_choice(response: str, ground_truth: str | Sequence[str], /) -> Verdic
 
     Strict: the value of an option in place of its letter does not count."""
     golds = [ground_truth] if isinstance(ground_truth, str) else list(ground_truth)
-    wanted = [letters for letters in map(gold_letters, golds) if letters]
+    wanted = [letters for gold in golds if (letters := gold_letters(gold) or _joined_letters(gold))]
     if not any(gold.strip() for gold in golds):
         return undecided("gold-empty")
     if not wanted:

@@ -43,12 +43,14 @@ _MARKER = re.compile(
     r"|(?P<answer>(?:\bfinal\s+answer|\banswers?|\b(?:final|correct)\s+(?:result|option|choice)|\bcorrect\s+one)\b"
     r"[\s*_:：=`'\"）)]{0,12}(?:(?:to|for|of)\s[^.\n:]{0,80}?\s)?"
     r"(?P<link>(?:is|are|was|be|equals?)\b|[:：]|(?<!=)=(?!=)|(?=\\\[|\\\(|\$))"
-    r"|\bfinal answer\s[-–—](?=\s)|^[ \t*]{0,4}ans\s?[.:]|^\s{0,3}答\s?[:：]"
+    r"|(?:\bfinal |^\W{0,4})answer\s[-–—→](?=\s)|\b(?:respuesta|réponse|antwort|risposta|resposta|ответ)(?: final)?"
+    r"(?:\s?[:=]|\s(?:es|est|ist|è|é)\b)|答え(?:は|[:：])|^[ \t*]{0,4}ans\s?[.:]|^\s{0,3}答\s?[:：]"
     r"|(?:最终|正确)?(?:答案|结果)(?:应该|应)?(?P<cn>是|为|：|:)"
     r"|(?<![挑筛])(?:故|应|所以|因此)选(?:择)?)"
     r"[\s*_:：=]{0,8}",
     re.I | re.M,
 )
+_SUPPOSED = re.compile(r"\b(?:suppos\w+|assum\w+|imagin\w+|doubt(?:s|ed|ful)?|pretend)\b[^.!?\n]*\Z", re.I)
 _SENTENCE_END = re.compile(r"(?<=[^\s.])[.!](?=\s+(?:[A-Z\"'(I]|$))|[。！](?=.)|(?<=[^\s.])\.(?=\s*$)", re.S)
 _TEMPLATE = re.compile(r"\$\{|\{\{(?![^{}]*\},\s*\{)|<%|#\{|\{%")
 """A template expression that nobody has filled in."""
@@ -249,7 +251,7 @@ def _in_text(text: str, source: str) -> Answer:
     """Markers, then the last line that says something."""
     last = None
     for match in _MARKER.finditer(text):
-        last = match
+        last = match if not _SUPPOSED.search(text, max(0, match.start() - 60), match.start()) else last
     if last is not None:
         found = _after_marker(text[last.end() :])
         if found:
@@ -288,10 +290,12 @@ def _after_marker(rest: str) -> str | None:
 
 
 def _balanced(text: str) -> str:
-    """Without the closing braces of a text command that began before the marker."""
+    """Without the closing brackets of a text command or of a remark that began before the marker."""
     while text and text.count("}") > text.count("{"):
         text = text[1:] if text.startswith("}") else text[::-1].replace("}", "", 1)[::-1]
-    return text.strip()
+    if text.endswith((")", "]")) and "(" not in text and "[" not in text and text[0] not in ")]":
+        text = text[:-1]
+    return text.removesuffix("です").strip()
 
 
 def first_sentence(line: str) -> str:

@@ -9,6 +9,7 @@ from verifiers.answer.tokens import Token, closing_places
 SEPARATORS = frozenset((",", ";"))
 CONJUNCTIONS = frozenset(("and", "or", "且", "或", "和", "与", "或者", "以及", "及", r"\land", r"\lor", "&"))
 _TRAILING = frozenset((".", ",", ";", ":"))
+_LEADING = frozenset((",", ";", ":", ".", r"\to"))
 _QUALIFIERS = frozenset(
     ("for", "where", "such", "with", "as", "since", "because", "when", "respectively", "其中", "only")
 )
@@ -72,7 +73,7 @@ def trim(tokens: Tokens) -> list[Token]:
     while found:
         if found[-1].kind == "op" and found[-1].value in _TRAILING:
             found.pop()
-        elif found[0].kind == "op" and found[0].value in (",", ";", ":", "."):
+        elif found[0].value in _LEADING and found[0].kind in ("op", "command"):
             found.pop(0)
         elif enclosed(found) and found[0].value == "{" and not split(found[1:-1], _of_a_set)[1]:
             found = found[1:-1]

@@ -46,9 +46,9 @@ _COMPARED = (
 )
 _CUT = re.compile(
     r"(?:(?<![A-Za-z\\])(?:we|the|to|an?|of|and|by|in|that|where|which|this|with|for|then|so|or|from|at|on|if|be|is)"
-    r"|\\times|\\cdot|[=+*])\s*$"
+    r"|\\times|\\cdot|[=+*])\s*$|\?\s*$|\b(?:[Ss]uppos\w+|[Aa]ssum\w+|[Ii]magin\w+|doubt(?:s|ed|ful)?)\b[^.]*\.?$"
 )
-"""A sentence that stops before its end makes no claim."""
+"""A sentence that stops before its end, a question and a supposition make no claim."""
 _OPEN_END = re.compile(r"[A-Za-z]{2,}\s[^.]*,\s*$")
 _HAN_START = re.compile(r"(?:[\u3400-\u9fff]{1,12}\s?[，,、：:]\s?)?[\u3400-\u9fff]{2,20}\s?(?=[-−]?\d|\$)")
 _HAN_COMPARED = re.compile(r"[不没非约或负]|大于|小于|至少|至多|超过|以上|以下|百分之|第")
