@@ -50,10 +50,10 @@ def read_toml(path: Path) -> Layer:
 
 
 def parse_override(text: str) -> Layer:
-    """`stages.dedupe.threshold=0.8` as a layer; a value that is not TOML is taken as a string."""
+    """`stages.dedupe.max_bucket=500` as a layer; a value that is not TOML is taken as a string."""
     key, separator, value = text.partition("=")
     if not separator or not key.strip():
-        raise RecipeError(f"--set {text}: expected key=value, e.g. --set stages.dedupe.threshold=0.8")
+        raise RecipeError(f"--set {text}: expected key=value, e.g. --set rows_per_shard=4096")
     try:
         parsed = tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:

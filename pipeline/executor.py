@@ -16,11 +16,12 @@ from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing.connection import Connection, wait
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar, get_args
 
 from pipeline.config import RecipeError
 
 ExecutorKind = Literal["local", "ray"]
+EXECUTORS: tuple[ExecutorKind, ...] = get_args(ExecutorKind)
 T = TypeVar("T")
 TERMINATED = 128 + signal.SIGTERM
 """Exit code of a process that SIGTERM ended, as shells tell it."""

@@ -55,7 +55,9 @@ class CurateConfig:
         config = build(cls, layers)
         _check(config, layers)
         stages = {name: _resolved(name, layers) for name, table in config.stages.items() if table is not False}
-        return replace(config, stages=stages, sampling=None)
+        config = replace(config, stages=stages, sampling=None)
+        _check_stages(config, layers)
+        return config
 
     def build_stages(self) -> list[tuple[str, Any]]:
         """(name, stage) in order of execution."""
@@ -98,6 +100,14 @@ def _check_verifier(source: Source, where: str) -> None:
         check_options(source.verifier, source.verifier_options, f"{where}: sources '{source.name}': {key}")
     except RowError as error:
         raise RecipeError(str(error)) from None
+
+
+def _check_stages(config: CurateConfig, layers: Sequence[Layer]) -> None:
+    sources = [source.name for source in config.sources]
+    for name, stage in config.build_stages():
+        if hasattr(stage, "check"):
+            tables = (layer for layer in reversed(layers) if name in layer.table.get("stages", {}))
+            stage.check(f"{next(tables, layers[-1]).name}: stages.{name}", sources)
 
 
 def _resolved(name: str, layers: Sequence[Layer]) -> StageTable:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import pyarrow as pa
 from rich.console import Console
 
+from pipeline.config import RecipeError
 from pipeline.problem import Problem
 
 DropKind = Literal["dropped", "quarantined"]
@@ -82,6 +84,15 @@ class Context:
     console: Console
 
 
+def check_source_names(where: str, named: Iterable[str], sources: Sequence[str]) -> None:
+    """Raises RecipeError for a name that no source of the recipe has. where: file and key, for the message."""
+    for name in named:
+        if name not in sources:
+            nearest = difflib.get_close_matches(name, sources, n=1, cutoff=0.5)
+            hint = f"did you mean '{nearest[0]}'?" if nearest else f"sources: {', '.join(sources)}"
+            raise RecipeError(f"{where}: '{name}' is no source of this recipe; {hint}")
+
+
 @runtime_checkable
 class MapStage(Protocol):
     """Row by row. A stage that samples from a model sets `samples_model` and then runs in the main process, on
@@ -96,7 +107,9 @@ class TableStage(Protocol):
 
     `drops` may be a generator; of a `Drop` only what a `Removal` has is used. `fetch` gives problems by source_row; a
     key column `template_id` becomes that of the rows. A stage that writes more to its rows has a method
-    `mark(problems, context) -> problems`; one that makes splits names them in `splits`.
+    `mark(problems, context) -> problems`; one that makes splits names them in `splits`. A stage of either kind whose
+    parameters can be wrong in a way that types do not tell has `check(where, sources)`, called with the names of the
+    recipe's sources before anything runs.
     """
 
     def keys(self, problems: Sequence[Problem]) -> pa.Table: ...

@@ -16,7 +16,7 @@ from pipeline.canonical import canonical
 from pipeline.chance import chance, chances, codes, hash_order
 from pipeline.config import STRICT, RecipeError
 from pipeline.problem import Problem
-from pipeline.stage import Context, Removal
+from pipeline.stage import Context, Removal, check_source_names
 
 TRAIN, VALIDATION = "train", "validation"
 NONE = "(none)"
@@ -38,10 +38,10 @@ class Balance:
     level_field: str = "level"
     held_out: Annotated[float, Field(ge=0, lt=1)] = 0.0
 
-    @property
-    def source_names(self) -> Mapping[str, Sequence[str]]:
-        """Options that name sources, for the check of a recipe."""
-        return {"mix": tuple(self.mix)} if self.by == "source" else {}
+    def check(self, where: str, sources: Sequence[str]) -> None:
+        """Raises RecipeError for a name in a mix by source that is no source."""
+        if self.by == "source":
+            check_source_names(f"{where}.mix", self.mix, sources)
 
     @property
     def splits(self) -> tuple[str, ...]:

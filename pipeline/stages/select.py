@@ -16,10 +16,10 @@ from pydantic import Field
 
 from pipeline.canonical import canonical
 from pipeline.chance import chances, codes, hash_order
-from pipeline.config import STRICT
+from pipeline.config import STRICT, RecipeError
 from pipeline.learning import alignment_scores, read_reward_log
 from pipeline.problem import Problem
-from pipeline.stage import Context, Removal
+from pipeline.stage import Context, Removal, check_source_names
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Cap = Annotated[int, Field(ge=0)]
@@ -44,10 +44,12 @@ class Select:
     min_alignment: float = 0.6
     unlogged: Literal["keep", "drop"] = "keep"
 
-    @property
-    def source_names(self) -> Mapping[str, Sequence[str]]:
-        """Options that name sources, for the check of a recipe."""
-        return {"weights": tuple(self.weights), "max_rows": tuple(self.max_rows)}
+    def check(self, where: str, sources: Sequence[str]) -> None:
+        """Raises RecipeError for a name that is no source, and for a reward log that is not there."""
+        check_source_names(f"{where}.weights", self.weights, sources)
+        check_source_names(f"{where}.max_rows", self.max_rows, sources)
+        if self.reward_log is not None and not self.reward_log.exists():
+            raise RecipeError(f"{where}.reward_log: {self.reward_log} does not exist; check the path")
 
     def keys(self, problems: Sequence[Problem]) -> pa.Table:
         columns = {

@@ -152,6 +152,13 @@ def test_a_changed_stage_recomputes_only_what_follows(recipe: MakeRecipe, tmp_pa
         (('path = "rows.jsonl.gz"', 'path = "none.jsonl.gz"'), r"none\.jsonl\.gz: does not exist \(sources 'words'\)"),
         (('path = "bench.jsonl"', 'path = "nobench.jsonl"'), r"'bench': path: .*nobench\.jsonl does not exist"),
         (("[[sources]]", "[[source]]"), r"recipe\.toml: source"),
+        (("[stages.dedupe]", "[stages.select]\nweights = {wrds = 0.5}"), r"select\.weights: 'wrds' .* mean 'words'"),
+        (("[stages.dedupe]", "[stages.select]\nmax_rows = {words = -1}"), r"max_rows\.words: .*greater than or equal"),
+        (("[stages.dedupe]", '[stages.select]\nreward_log = "no.jsonl"'), r"select\.reward_log: .*no\.jsonl does not"),
+        (("[stages.dedupe]", "[stages.balance]\nmix = {other = 1}"), r"balance\.mix: 'other' is no source"),
+        (("[stages.dedupe]", "[stages.balance]\nheld_out = 1.5"), r"balance\.held_out: .* less than 1 \(got 1\.5\)"),
+        (("[stages.dedupe]", '[stages."json:dumps"]'), r"stages\.json:dumps: json:dumps is no stage; give a frozen"),
+        (("seed = 1", 'executor = "spark"'), r"\.toml: executor: .*'local' or 'ray' \(got 'spark'\)"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_one_message_with_place_and_remedy(

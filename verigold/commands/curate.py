@@ -29,11 +29,13 @@ def command(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the resolved recipe and stop.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress.")] = False,
 ) -> None:
-    from pipeline.config import dump, load
-    from pipeline.executor import TERMINATED, ending_on_sigterm
+    from pipeline.config import RecipeError, dump, load
+    from pipeline.executor import EXECUTORS, TERMINATED, ending_on_sigterm
     from pipeline.progress import stderr_console
     from pipeline.run import CurateConfig, curate
 
+    if executor not in (None, *EXECUTORS):
+        raise RecipeError(f"--executor {executor}: there is none of this name; give {' or '.join(EXECUTORS)}")
     chosen = [] if executor is None else [f'executor="{executor}"']
     config = load(CurateConfig, recipes, [*(overrides or []), *chosen])
     if dry_run:

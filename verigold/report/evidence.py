@@ -225,4 +225,5 @@ def overlap_benchmark(meta_json: str) -> str | None:
         return None
     if isinstance(found, Mapping):
         found = found.get("benchmark")
-    return str(found).partition("#")[0] if found else None
+    name, mark, _ = str(found or "").rpartition("#")
+    return name if mark else str(found) if found else None
