@@ -31,5 +31,7 @@ def command(
         stderr_console(quiet=quiet).print(f"{gone:,} rows left out: {FORMATS[name].lost}")
     for split, rows in found.written.items():
         typer.echo(f"{out / f'{split}.parquet'}: {rows:,} rows")
+    if not any(found.written.values()):
+        raise typer.Exit(1)
     if FORMATS[name].reward is not None:
         typer.echo(f"{out / 'reward.py'}: the reward function; its first lines say how the trainer is given it")

@@ -18,6 +18,7 @@ from verigold.report.blocks import (
     Paragraph,
     Section,
     Table,
+    Tone,
     code,
     counted,
     left,
@@ -32,6 +33,7 @@ from verigold.report.folders import Json, items, table, whole
 from verigold.report.page import to_html
 from verigold.report.words import bounds, count, interval, number, percent, plural
 
+TONES: dict[str, Tone] = {"stop": "bad", "change": "unsure", "good": "good"}
 MARKS = {"stop": "✗ stop", "change": "? change first", "good": "✓ train"}
 
 
@@ -79,15 +81,17 @@ def facts(measured: Json) -> Facts:
                 label="rollouts a kept group",
                 note=f"{tokens:,.0f} tokens" if tokens is not None else "",
             ),
-            Fact(value=percent(number(measured.get("truncated"))), label="cut off"),
-            Fact(value=percent(number(measured.get("undecided"))), label="undecided"),
+            Fact(
+                value=percent(number(measured.get("truncated"))),
+                label="cut off",
+                note=f"{percent(number(measured.get('undecided')))} undecided",
+            ),
         ]
     )
 
 
 def advice_table(advice: Sequence[Advice]) -> Table:
-    tones = {"stop": "bad", "change": "unsure", "good": "good"}
-    rows = [[Cell(text=MARKS[one.kind], tone=tones[one.kind]), plain(one.found), plain(one.remedy)] for one in advice]
+    rows = [[Cell(text=MARKS[one.kind], tone=TONES[one.kind]), plain(one.found), plain(one.remedy)] for one in advice]
     return Table(caption="What to do", columns=left("advice", "found", "remedy"), rows=rows)
 
 
