@@ -7,10 +7,23 @@ import unicodedata
 
 from rapidfuzz.distance import Indel
 
+from pipeline.canonical_text import split_options
+
 WEAK_ANSWER = 0.15
 MIN_WORDS = 5
 SAME_PROSE = 0.85
 _NEGATIONS = frozenset(["not", "no", "never", "none", "without"])
+
+
+_LETTER = re.compile(r"\\?(?:text|textbf|mathrm|mathbf)?\s*\{?\s*\(?([A-J])\)?\s*\}?\.?")
+
+
+def stated_answer(question: str, gold: str) -> str:
+    """The text of the option where a gold is the letter of one, for equal letters say nothing; else the gold."""
+    letter = _LETTER.fullmatch(gold)
+    options = split_options(question)[1] if letter is not None else []
+    place = ord(letter.group(1)) - ord("A") if letter is not None else 0
+    return options[place].strip() or gold if place < len(options) else gold
 
 
 def weakness(answer: str) -> float:

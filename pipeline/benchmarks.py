@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-from pipeline.answers import plain_answer
+from pipeline.answers import plain_answer, stated_answer
 from pipeline.canonical import Canonical, canonical
 from pipeline.config import STRICT, RecipeError
 from pipeline.fields import AnswerPattern
@@ -162,7 +162,8 @@ def read_items(benchmark: Benchmark) -> list[Item]:
         if question not in items:
             form = canonical(question)
             hard = Counter(token for token in form.hard if not token.startswith("fig"))
-            items[question] = Item(benchmark.name, index, question, answer, form, grams(form), hard)
+            said = stated_answer(question, answer)
+            items[question] = Item(benchmark.name, index, question, said, form, grams(form), hard)
     if not items:
         raise RecipeError(f"{source.place}: benchmark '{benchmark.name}' holds no usable row")
     return list(items.values())

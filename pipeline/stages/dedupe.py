@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from pipeline.answers import stated_answer
 from pipeline.canonical import Canonical, canonical
 from pipeline.config import STRICT
 from pipeline.dedupe_keep import Decision, decide
@@ -42,7 +43,7 @@ class Dedupe:
 
 def key_table(problems: Sequence[Problem], forms: Sequence[Canonical], priority: Sequence[str]) -> pa.Table:
     """What the stage must know of each row, in some hundred bytes and its canonical text."""
-    answers = [problem.ground_truth for problem in problems]
+    answers = [stated_answer(problem.question, problem.ground_truth) for problem in problems]
     ranks = {name: rank for rank, name in enumerate(priority)}
     return pa.table(
         {
