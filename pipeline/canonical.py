@@ -130,6 +130,9 @@ def _spelled(word: str) -> Iterator[str]:
     if word.isupper() and lower not in HARD and lower not in STOP and lower not in NUMBER_WORDS:
         yield word
         return
+    if len(word) == 2 * word.count("-") + 1 and "-" in word:
+        yield from word  # a difference of variables, not a compound
+        return
     for piece in lower.split("-") if lower not in HARD else (lower,):
         base = piece.removesuffix("'s").removesuffix("'")
         if base in NUMBER_WORDS:

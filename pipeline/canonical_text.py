@@ -25,7 +25,8 @@ OPTION = re.compile(
 _FORMAT = re.compile("|".join(f"(?:{pattern})" for pattern in ANSWER_FORMAT), re.IGNORECASE)
 _INSTRUCTION = re.compile("|".join(f"(?:{pattern})" for pattern in INSTRUCTIONS), re.IGNORECASE)
 _PREFIX = re.compile(
-    r"\A\s*(?:(?:problem|question|exercise|q)\s*\d*\s*[.:)]|\(?\d{1,3}[.)](?=\s+[A-Z\\$]))\s*", re.IGNORECASE
+    r"\A\s*(?:(?:problem|question|exercise|example|task|q)\s*\d*\s*[.:)]|\(?\d{1,3}[.)](?=\s+[A-Z\\$(\[]))\s*",
+    re.IGNORECASE,
 )
 _FIGURE_STYLE = re.compile(
     r"\b(?:size|unitsize|defaultpen|import|dotfactor|usepackage|markscalefactor|filldrawpen)\b[^;\n]*;?"
@@ -40,6 +41,13 @@ _FOLD_WORDS = re.compile(r"\b(two|three|four|five|six|seven|eight|nine|ten)-?fol
 _LETTERS = re.compile(r"(?<![A-Za-z\\{_^])[A-Z](?: [A-Z]){1,4}(?![A-Za-z])")
 _HYPHEN = re.compile(r"(?<=[A-Za-z0-9])-(?=[A-Za-z]{2})")
 _MONEY = re.compile(r"\A\s*[\d.,]+[^\\$=^_<>]*?(?:\b[A-Za-z]{4,}\b|\b[A-Za-z]{2,}\b[^\\$=^_<>]*?\b[A-Za-z]{2,}\b)")
+_HEADING = re.compile(
+    r"\A\s*(?:\[[^\]\n$]{0,60}\b(?:19|20)\d\d\b[^\]\n$]{0,60}\]|\((?=[^()]*[A-Za-z]{2})[^()$\n]{0,60}\b(?:19|20)\d\d\b[^()$\n]{0,60}\)"
+    r"|[(\[]\s*\d+\s*(?:points?|marks?|pts)\.?\s*[)\]])\s*(?=\S)",
+    re.IGNORECASE,
+)
+_ROOT_SIGN = re.compile(r"√\s*(\d+(?:\.\d+)?|[A-Za-z])")
+_TEXT_IN_MATH = re.compile(r"\\(?:text|mbox|textrm|textbf|textit|hbox)\s*\{([^{}]*)\}")
 _SECOND_PART = re.compile(r"(?:\s|\()2[.)]\s")
 _SCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₙᵢ", "0123456789+-=()ni0123456789+-=()ni")
 _SUPER = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ]+")
@@ -56,9 +64,11 @@ _ENVIRONMENT = re.compile(r"\\(?:begin|end)\s*\{[a-zA-Z]+\*?\}(?:\[[a-z]+\])?")
 _DEGREES = re.compile(r"\^\s*\{?\s*\\(?:circ|degree)\s*\}?")
 _MATH_SPAN = re.compile(r"\$\$(.+?)\$\$|\$([^$]+?)\$|\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL)
 _PROSE = re.compile(r"(?:\b[a-z]{2,}[ ,]+){3}[a-z]{2,}")
-_TOKEN = re.compile(
-    r"\x02[^\x03]*\x03|\d+(?:\.\d+)?|\.\d+|\\[A-Za-z]+|\\.|[^\W\d_]+(?:[-'][^\W\d_]+)*|<=|>=|!=|:=|->|==|\.\.\.|\|\||[^\s]"
-)
+_SIGNS = r"<=|>=|!=|:=|->|==|\.\.\.|\|\||[^\s]"
+_START = r"\x02[^\x03]*\x03|\d+(?:\.\d+)?|\.\d+|\\[A-Za-z]+|\\.|[^\W\d_]+"
+_TOKEN = re.compile(rf"{_START}(?:[-'][^\W\d_]+)*|{_SIGNS}")
+_MATH_TOKEN = re.compile(rf"{_START}|{_SIGNS}")
+"""In mathematics a hyphen is a minus sign."""
 _WHOLE_WORDS = FUNCTIONS | {
     "if", "for", "all", "and", "or", "of", "is", "to", "in", "on", "at", "by", "the", "are", "not", "any", "odd",
 }  # fmt: skip
@@ -71,7 +81,7 @@ def strip_instructions(text: str) -> str:
     """Without prompt boilerplate and a leading problem number. Never empty unless the text was."""
     bare = _INSTRUCTION.sub(" ", text) if _mentions(text, TRIGGERS) else text
     has_parts = _mentions(bare, ("2.", "2)")) and _SECOND_PART.search(bare)
-    stripped = (bare if has_parts else _PREFIX.sub("", bare)).strip()
+    stripped = (bare if has_parts else _HEADING.sub("", _PREFIX.sub("", _HEADING.sub("", bare)))).strip()
     return stripped or text.strip()
 
 
@@ -132,8 +142,51 @@ def _prepare(text: str) -> str:
 _PART_STEMS = ("hal", "third", "fourth", "quarter", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 
+_UNITS = {
+    name: value
+    for value, name in enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"], 1)
+}
+_TEENS = {
+    name: value
+    for value, name in enumerate(
+        ["ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"],
+        10,
+    )
+}
+_TENS = {
+    name: 10 * value
+    for value, name in enumerate(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], 2)
+}
+_SMALL = _UNITS | _TEENS | _TENS
+_SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "dozen": 12}
+_TENS_AND_UNITS = rf"(?:{'|'.join(_TENS)})[- ](?:{'|'.join(_UNITS)})"
+_BELOW_100 = rf"(?:{_TENS_AND_UNITS}|{'|'.join(_SMALL)})"
+_SCALE = rf"(?:{'|'.join(_SCALES)})"
+_COMPOUND = re.compile(
+    rf"\b(?:(?:{_BELOW_100}|a|\d+(?:\.\d+)?)[- ]{_SCALE}(?:(?: and)? {_BELOW_100}(?![- ]{_SCALE}))?|{_TENS_AND_UNITS})\b",
+    re.IGNORECASE,
+)
+_COMPOUND_CLUES = (*_SCALES, *_TENS)
+_NOT_ZERO = re.compile(r"\b(?:not|non)[- ](?:equal to )?(?:zero|0)\b", re.IGNORECASE)
+
+
+def _compound(match: re.Match[str]) -> str:
+    """`twenty-one`, `three hundred and five`, `2 dozen`, `2.5 million` as a number."""
+    value = 0.0
+    for word in match.group().lower().replace("-", " ").split():
+        if word in _SCALES:
+            value = (value or 1) * _SCALES[word]
+        elif word not in ("a", "and"):
+            value += _SMALL[word] if word in _SMALL else float(word)
+    return f"{value:.6f}".rstrip("0").rstrip(".")
+
+
 def _spelled_numbers(text: str) -> str:
     lower = text.lower()
+    if "zero" in lower or "not 0" in lower:
+        text = _NOT_ZERO.sub("nonzero", text)
+    if any(word in lower for word in _COMPOUND_CLUES):
+        text = _COMPOUND.sub(_compound, text)
     if "fold" in lower:
         text = _FOLD_WORDS.sub(r"\1 times", text)
     if any(part in lower for part in _PART_STEMS):
@@ -143,6 +196,7 @@ def _spelled_numbers(text: str) -> str:
 
 def _plain_unicode(text: str) -> str:
     """Scripts and symbols before NFKC, which would make `x2` of a square; symbols again for what it uncovers."""
+    text = _ROOT_SIGN.sub(r"\\sqrt{\1}", text)
     text = _SUPER.sub(lambda match: "^{" + match.group().translate(_SCRIPTS) + "}", text)
     text = _SUB.sub(lambda match: "_{" + match.group().translate(_SCRIPTS) + "}", text)
     text = _SYMBOL.sub(lambda match: SYMBOLS[match.group()], text)
@@ -204,11 +258,14 @@ def _is_prose(body: str) -> bool:
 
 
 def _split(piece: str, in_math: bool) -> list[str]:
+    if in_math and "\\" in piece and _TEXT_IN_MATH.search(piece):
+        parts = _TEXT_IN_MATH.split(piece)
+        return [token for place, part in enumerate(parts) for token in _split(part, place % 2 == 0)]
     if not in_math:
         found = _TOKEN.findall(_HYPHEN.sub(" ", piece) if "-" in piece else piece)
         return [token for token in found if not _is_style(token)] if "\\" in piece else found
     out: list[str] = []
-    for token in _TOKEN.findall(_LETTERS.sub(lambda match: match.group().replace(" ", ""), piece)):
+    for token in _MATH_TOKEN.findall(_LETTERS.sub(lambda match: match.group().replace(" ", ""), piece)):
         if len(token) <= 3 and token.isalpha() and token.islower() and token not in _WHOLE_WORDS:
             out += token
         elif not _is_style(token):

@@ -19,6 +19,7 @@ from rensa.rensa import RMinHash
 
 from pipeline.answers import plain_answer
 from pipeline.canonical import Canonical, is_cjk, is_content, stem
+from pipeline.pair import is_formula
 
 BANDS, BAND_ROWS = 32, 4
 """A pair of Jaccard similarity s shares a band with probability 1 - (1 - s^4)^32: 0.87 at 0.5, 0.998 at 0.65."""
@@ -46,19 +47,19 @@ def text_hash(text: str) -> int:
 
 
 @lru_cache(maxsize=1 << 17)
-def _token_facts(token: str) -> tuple[int, int, int, int]:
-    """(hash, hash if it is a number other than one, hash of its stem if it is a content word, 1 if it is CJK); 0 stands
-    for no."""
+def _token_facts(token: str) -> tuple[int, int, int, int, int]:
+    """(hash, hash if it is a number other than one, hash of its stem if it is a content word, 1 if it is CJK, 1 if it
+    belongs to a formula); 0 stands for no."""
     own = text_hash(token)
     number = own if token[0].isdigit() and token != "1" else 0
-    return own, number, text_hash(stem(token)) if is_content(token) else 0, int(is_cjk(token))
+    return own, number, text_hash(stem(token)) if is_content(token) else 0, int(is_cjk(token)), int(is_formula(token))
 
 
 class Encoded:
     """Tokens of some rows as ids of a common vocabulary.
 
     lengths: tokens of each row, all >= 1.  rows: the row of each token.  ids: its place in the vocabulary.
-    hashes, numbers, stems, cjk: facts of each word of the vocabulary.
+    hashes, numbers, stems, cjk, formula: facts of each word of the vocabulary.
     """
 
     def __init__(self, forms: Sequence[Canonical]) -> None:
@@ -68,8 +69,8 @@ class Encoded:
         encoded = pa.array(flat, pa.string()).dictionary_encode()
         self.ids = encoded.indices.to_numpy()
         self.rows = np.repeat(np.arange(len(forms)), self.lengths)
-        facts = np.array([_token_facts(word) for word in encoded.dictionary.to_pylist()], np.uint64).reshape(-1, 4)
-        self.hashes, self.numbers, self.stems, self.cjk = facts.T.copy()
+        facts = np.array([_token_facts(word) for word in encoded.dictionary.to_pylist()], np.uint64).reshape(-1, 5)
+        self.hashes, self.numbers, self.stems, self.cjk, self.formula = facts.T.copy()
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -97,8 +98,9 @@ def band_hashes(encoded: Encoded) -> Words:
 
 FACTS = ("number_sum", "number_mask", "content_sum", "content_mask_a", "content_mask_b", "content_min", "form")
 """64-bit columns of a sketch. `form` is a hash of the whole canonical form and the plain answer."""
-COUNTS = ("length", "numbers", "different_numbers", "content", "script")
-"""Counts of a row: tokens, numbers, different numbers (ones aside), content words; script: 1 with CJK characters."""
+COUNTS = ("length", "numbers", "different_numbers", "content", "formula", "script")
+"""Counts of a row: tokens, numbers, different numbers (ones aside), content words, formula tokens; script: 1 with CJK
+characters."""
 
 
 def sketch_columns(forms: Sequence[Canonical], answers: Sequence[str]) -> dict[str, pa.Array]:
@@ -152,6 +154,7 @@ def row_facts(
         text_hash("\x1f".join((form.text, *form.options, "|", gold))) for form, gold in zip(forms, plain, strict=True)
     )
     facts["form"][:] = np.fromiter(whole, np.uint64, count)
+    np.add.at(counts["formula"], encoded.rows, encoded.formula[encoded.ids].astype(np.int32))
     np.maximum.at(counts["script"], encoded.rows, encoded.cjk[encoded.ids].astype(np.int32))
     return np.stack(list(facts.values()), axis=1), np.stack(list(counts.values()), axis=1), number_keys
 

@@ -5,18 +5,15 @@ Similarity alone never decides: copies with one number or one deciding word chan
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from types import MappingProxyType
 from typing import Literal
 
-from rapidfuzz.distance import OSA, Indel
-
-from pipeline.canonical import Canonical, is_hard
-from pipeline.lexicon import HARD, LOOSE
+from pipeline.canonical import Canonical
+from pipeline.lexicon import LOOSE
+from pipeline.pair import VARIANT, Pair, is_formula, symbols
 
 Relation = Literal["equal", "differ", "unknown"]
 
@@ -45,17 +42,12 @@ REWORDED = MappingProxyType(
 numbers agree, the more words must. Fitted on GSM8K: its reworded test set, and other pairs with equal answers."""
 EXCHANGED = 0.7
 """From this similarity on, a number that stands for another one is what was meant to differ."""
-VARIANT = 0.75
-"""Jaccard of content words from which other numbers, or numbers in other places, make a variant and no rewording."""
 MIN_SHARED = 2
+LONG_FORMULA = 7
+"""Tokens of a formula that are no accident."""
+SHARED_FORMULA = 0.5
 MIN_SHARED_SIGNS = 6
-FEW_SYMBOLS = 3
-SAME_SYMBOLS = 0.75
 LONG = 30
-
-_GROUPS = frozenset(HARD.values())
-_FIGURE = re.compile(r"fig[0-9a-f]{12}\Z")
-_DRESSING = frozenset(["diagram", "figure", "shown", "above", "below", "image", "note", "asy", "as", "hence", "thus"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,143 +57,6 @@ class Match:
     kind: Literal["duplicate", "conflict"]
     rule: str
     score: float
-
-
-@dataclass(frozen=True)
-class Pair:
-    """What decides about one pair, each part computed when it is asked for."""
-
-    a: Canonical
-    b: Canonical
-
-    @cached_property
-    def similarity(self) -> float:
-        """Indel similarity of the canonical tokens."""
-        return Indel.normalized_similarity(self.a.tokens, self.b.tokens)
-
-    @cached_property
-    def figures(self) -> tuple[Counter[str], Counter[str]]:
-        first, second = (Counter(filter(_FIGURE.match, form.hard)) for form in (self.a, self.b))
-        return first, second
-
-    @cached_property
-    def figures_agree(self) -> bool:
-        """Equal figures, or one side has lost its own."""
-        first, second = self.figures
-        return first == second or not first or not second
-
-    @cached_property
-    def hard(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Hard sequences without figures."""
-        first, second = (tuple(t for t in form.hard if not _FIGURE.match(t)) for form in (self.a, self.b))
-        return first, second
-
-    @cached_property
-    def brackets_equal(self) -> bool:
-        first, second = ([t for t in form.tokens if t in "()"] for form in (self.a, self.b))
-        return first == second
-
-    @cached_property
-    def hard_equal(self) -> bool:
-        return self.hard[0] == self.hard[1]
-
-    @cached_property
-    def same_but_equals_signs(self) -> bool:
-        """Equal hard sequences, where `A = (0, 0)` may stand for `A(0, 0)`."""
-        first, second = ([t for t in side if t != "="] for side in self.hard)
-        return first == second
-
-    @cached_property
-    def hard_difference(self) -> tuple[Counter[str], Counter[str]]:
-        """Deciding tokens that only one side has."""
-        first, second = Counter(self.hard[0]), Counter(self.hard[1])
-        return first - second, second - first
-
-    @cached_property
-    def shared_content(self) -> float:
-        """Overlap coefficient of the content words."""
-        first, second = self.a.content, self.b.content
-        return len(first & second) / max(1, min(len(first), len(second)))
-
-    @cached_property
-    def same_words(self) -> float:
-        """Jaccard similarity of the content words."""
-        first, second = self.a.content, self.b.content
-        return len(first & second) / max(1, len(first | second))
-
-    @property
-    def numbers_equal(self) -> bool:
-        """The same numbers, ones aside (`one of`, `x^1`), in any order."""
-        return self.number_gap == 0
-
-    @cached_property
-    def number_gap(self) -> int:
-        """How many numbers, ones aside, only one side has."""
-        first, second = (Counter(t for t in form.numbers if t != "1") for form in (self.a, self.b))
-        return sum(((first - second) + (second - first)).values())
-
-    @cached_property
-    def number_sets(self) -> tuple[int, int, int]:
-        """How many different numbers, ones aside, both sides have, only the first, only the second."""
-        first, second = self.a.distinct_numbers, self.b.distinct_numbers
-        return len(first & second), len(first - second), len(second - first)
-
-    @cached_property
-    def permuted(self) -> bool:
-        """The same words with the same numbers in other places."""
-        first, second = (_bound_numbers(form) for form in (self.a, self.b))
-        moved = [number for number, _ in first] != [number for number, _ in second]
-        if not moved or self.number_gap or self.same_words < VARIANT or self._formulas:
-            return False
-        return 2 * sum((Counter(first) & Counter(second)).values()) < len(first)
-
-    @property
-    def _formulas(self) -> bool:
-        return max(sum(symbols(form).values()) for form in (self.a, self.b)) > FEW_SYMBOLS
-
-    @cached_property
-    def symbols_agree(self) -> bool:
-        """Formulas are not reworded: most operators, variables and functions must be the same where there are some."""
-        first, second = symbols(self.a), symbols(self.b)
-        most = max(sum(first.values()), sum(second.values()))
-        return most <= FEW_SYMBOLS or sum((first & second).values()) >= SAME_SYMBOLS * most
-
-    @cached_property
-    def cosmetic(self) -> bool:
-        """Whether the texts differ in nothing but dressing: articles, a lost figure, a misspelling."""
-        first = [t for t in self.a.tokens if not _dressing(t)]
-        second = [t for t in self.b.tokens if not _dressing(t)]
-        if len(first) != len(second):
-            return False
-        return all(x == y or _misspelt(x, y) for x, y in zip(first, second, strict=True))
-
-
-def _bound_numbers(form: Canonical) -> list[tuple[str, str]]:
-    """Numbers, ones aside, with the token that follows each."""
-    following = (*form.tokens[1:], "")
-    pairs = zip(form.tokens, following, strict=True)
-    return [(token, after) for token, after in pairs if token[0].isdigit() and token != "1"]
-
-
-def symbols(form: Canonical) -> Counter[str]:
-    """Operators, variables, functions and labels."""
-    return Counter(t for t in form.hard if not t[0].isdigit() and t not in _GROUPS and not _FIGURE.match(t))
-
-
-_ARTICLES = frozenset(["a", "an", "the", "that", "then", "is", "are", "be", "of", "to", "in"])
-
-
-def _dressing(token: str) -> bool:
-    return token in _ARTICLES or token in _DRESSING or token in "()=" or bool(_FIGURE.match(token))
-
-
-def _misspelt(first: str, second: str) -> bool:
-    """One slip apart, and long enough that this is no other word; never for numbers or deciding words."""
-    if min(len(first), len(second)) < 5 or not (first.isalpha() and second.isalpha()):
-        return False
-    if is_hard(first) and is_hard(second):
-        return False
-    return OSA.distance(first, second, score_cutoff=1) <= 1
 
 
 MOST_NUMBERS = 12
@@ -223,12 +78,12 @@ def options_agree(a: Canonical, b: Canonical) -> bool:
 def plausible(pair: Pair) -> bool:
     """Whether an answer could make the two one problem: a cheap test before answers are compared."""
     if pair.similarity < COPY:
-        return (_reworded(pair) or _translated(pair)) and pair.figures_agree
+        return (_reworded(pair) or _translated(pair) or _same_formula(pair) or _renamed(pair)) and pair.figures_agree
     if not pair.figures_agree and not _same_but_figure(pair):
         return False
     if pair.hard_equal or pair.similarity >= NEAR_COPY:
         return True
-    return _reworded(pair) or _extended(pair) or _translated(pair) or _renamed(pair)
+    return _reworded(pair) or _extended(pair) or _translated(pair) or _renamed(pair) or _same_formula(pair)
 
 
 def _same_but_figure(pair: Pair) -> bool:
@@ -248,6 +103,17 @@ def _reworded(pair: Pair, margin: float = 0.0) -> bool:
     if pair.similarity < least - 1 or len(pair.a.content & pair.b.content) < MIN_SHARED:
         return False
     return pair.similarity + pair.same_words >= least + margin and pair.symbols_agree
+
+
+def _same_formula(pair: Pair) -> bool:
+    """A formula of some length stands in both, and nothing else decides: no other numbers, no word against another."""
+    shorter = min(map(len, pair.formulas))
+    if pair.number_gap or shorter < LONG_FORMULA or not pair.symbols_agree:
+        return False
+    first, second = (
+        _weighty(Counter({t: n for t, n in side.items() if not is_formula(t)})) for side in pair.hard_difference
+    )
+    return not (first and second) and pair.common_formula >= max(LONG_FORMULA, SHARED_FORMULA * shorter)
 
 
 def _extended(pair: Pair) -> bool:
@@ -294,6 +160,8 @@ def _judge_equal(pair: Pair, margin: float) -> Match | None:
     if pair.a.tokens == pair.b.tokens:
         return Match(kind="duplicate", rule="same-form", score=score)
     if pair.hard_equal and pair.similarity >= COPY:
+        if pair.similarity >= NEAR_COPY and pair.exchanged:
+            return None
         return Match(kind="duplicate", rule="same-hard-sequence", score=score)
     if pair.permuted:
         return None
@@ -301,6 +169,8 @@ def _judge_equal(pair: Pair, margin: float) -> Match | None:
         return Match(kind="duplicate", rule="near-copy", score=score) if _slip(pair) else _as_renamed(pair, score)
     if (_reworded(pair, margin) or _extended(pair)) and not _opposed(pair):
         return Match(kind="duplicate", rule="reworded", score=score)
+    if _same_formula(pair) and not _opposed(pair):
+        return Match(kind="duplicate", rule="same-formula", score=score)
     if _translated(pair):
         return Match(kind="duplicate", rule="translated", score=score)
     return _as_renamed(pair, score)
@@ -311,6 +181,9 @@ def _slip(pair: Pair) -> bool:
     first, second = (_weighty(side) for side in pair.hard_difference)
     if first and second and not _same_folded(pair):
         return False
+    short = min(len(pair.a.tokens), len(pair.b.tokens)) < 2 * LONG
+    if pair.exchanged or (short and pair.formula_changed):
+        return _folded_gap(pair) == (Counter(), Counter())
     return pair.number_gap == 0 or (pair.number_gap == 1 and pair.same_words >= SAME_CONTENT)
 
 
@@ -320,9 +193,13 @@ def _weighty(side: Counter[str]) -> Counter[str]:
 
 def _same_folded(pair: Pair) -> bool:
     """Equal once case and the spelling of `nonzero` are set aside."""
-    first, second = (" ".join(side).lower().replace("not 0", "nonzero").split() for side in pair.hard)
-    gap = Counter(first) - Counter(second), Counter(second) - Counter(first)
-    return not _weighty(gap[0]) or not _weighty(gap[1])
+    first, second = _folded_gap(pair)
+    return not first or not second
+
+
+def _folded_gap(pair: Pair) -> tuple[Counter[str], Counter[str]]:
+    first, second = (Counter(" ".join(side).lower().replace("not 0", "nonzero").split()) for side in pair.hard)
+    return _weighty(first - second), _weighty(second - first)
 
 
 _OPPOSITES = tuple(
@@ -365,23 +242,30 @@ def _opposed(pair: Pair) -> bool:
 
 
 def _renaming(pair: Pair) -> dict[str, str] | None:
-    """A one-to-one renaming of single-letter variables that makes the hard sequences equal."""
+    """A one-to-one renaming of variables and points, letter by letter, that makes the hard sequences equal."""
     first, second = pair.hard
     if len(first) != len(second):
         return None
     there: dict[str, str] = {}
     back: dict[str, str] = {}
-    for x, y in zip(first, second, strict=True):
-        variable = len(x) == len(y) == 1 and x.isalpha() and y.isalpha()
-        if x != y and not variable:
+    for one, other in zip(first, second, strict=True):
+        if len(one) != len(other) or (one != other and not (_is_variable(one) and _is_variable(other))):
             return None
-        if variable and (there.setdefault(x, y) != y or back.setdefault(y, x) != x):
-            return None
+        for x, y in zip(one, other, strict=True) if _is_variable(one) else ():
+            if there.setdefault(x, y) != y or back.setdefault(y, x) != x:
+                return None
     return there
 
 
+def _is_variable(token: str) -> bool:
+    """A single letter, or a label of several points."""
+    return token.isalpha() and (len(token) == 1 or token.isupper())
+
+
 def _renamed(pair: Pair) -> bool:
-    return pair.numbers_equal and pair.shared_content >= SHARED_CONTENT and _renaming(pair) is not None
+    bare = not pair.a.content and not pair.b.content
+    alike = pair.shared_content >= SHARED_CONTENT or (bare and pair.similarity >= SHARED_CONTENT)
+    return pair.numbers_equal and alike and _renaming(pair) is not None
 
 
 def _as_renamed(pair: Pair, score: float) -> Match | None:
