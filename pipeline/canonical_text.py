@@ -142,30 +142,20 @@ def _prepare(text: str) -> str:
 _PART_STEMS = ("hal", "third", "fourth", "quarter", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 
-_UNITS = {
-    name: value
-    for value, name in enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"], 1)
-}
-_TEENS = {
-    name: value
-    for value, name in enumerate(
-        ["ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"],
-        10,
-    )
-}
-_TENS = {
-    name: 10 * value
-    for value, name in enumerate(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], 2)
-}
+def _counted(words: str, first: int, step: int = 1) -> dict[str, int]:
+    return {word: first + step * place for place, word in enumerate(words.split(" "))}
+
+
+_UNITS = _counted("one two three four five six seven eight nine", 1)
+_TEENS = _counted("ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen", 10)
+_TENS = _counted("twenty thirty forty fifty sixty seventy eighty ninety", 20, 10)
 _SMALL = _UNITS | _TEENS | _TENS
 _SCALES = {"hundred": 100, "thousand": 1000, "million": 10**6, "dozen": 12}
 _TENS_AND_UNITS = rf"(?:{'|'.join(_TENS)})[- ](?:{'|'.join(_UNITS)})"
 _BELOW_100 = rf"(?:{_TENS_AND_UNITS}|{'|'.join(_SMALL)})"
 _SCALE = rf"(?:{'|'.join(_SCALES)})"
-_COMPOUND = re.compile(
-    rf"\b(?:(?:{_BELOW_100}|a|\d+(?:\.\d+)?)[- ]{_SCALE}(?:(?: and)? {_BELOW_100}(?![- ]{_SCALE}))?|{_TENS_AND_UNITS})\b",
-    re.IGNORECASE,
-)
+_SCALED = rf"(?:{_BELOW_100}|a|\d+(?:\.\d+)?)[- ]{_SCALE}(?:(?: and)? {_BELOW_100}(?![- ]{_SCALE}))?"
+_COMPOUND = re.compile(rf"\b(?:{_SCALED}|{_TENS_AND_UNITS})\b", re.IGNORECASE)
 _COMPOUND_CLUES = (*_SCALES, *_TENS)
 _NOT_ZERO = re.compile(r"\b(?:not|non)[- ](?:equal to )?(?:zero|0)\b", re.IGNORECASE)
 
