@@ -218,7 +218,7 @@ def _by_worker(wanted: Node, reading: Node, text: str) -> Verdict:
     try:
         reply = workers.ask({"task": "equal", "left": encoded(wanted), "right": encoded(reading)})
     except workers.WorkerFailure as failure:
-        if failure.kind == "cpu-limit" or not holds(wanted, _BINDERS):
+        if failure.kind in ("cpu-limit", "died") or not holds(wanted, _BINDERS):
             return incorrect("response-too-complex", text)
         return undecided(f"worker-{failure.kind}", text)
     outcome = reply.get("outcome", "unknown")
