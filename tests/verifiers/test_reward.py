@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from verifiers import Status, verify_math
+from verifiers import Status, verify_math, workers
 from verifiers.reward import compute_score, soft_overlong, trl_reward
 from verifiers.verdict import undecided
 
@@ -96,3 +96,16 @@ def test_undecided_has_no_number() -> None:
     assert verdict.status is Status.UNDECIDED
     assert math.isnan(verdict.score)
     assert verify_math("7", "").reason == "gold-empty"
+
+
+def test_a_response_that_kills_its_workers_is_wrong(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also against a gold that needs a worker itself; only a machine that gives no CPU leaves it undecided."""
+
+    def fail(kind: str) -> str:
+        def ask(*_: object) -> None:
+            raise workers.WorkerFailure(kind)
+
+        monkeypatch.setattr(workers, "ask", ask)
+        return str(verify_math(r"\boxed{\int_0^2 x^2\,dx}", r"\int_0^1 x^2\,dx").status)
+
+    assert [fail(kind) for kind in ("cpu-limit", "died", "wall-limit")] == ["incorrect", "incorrect", "undecided"]
