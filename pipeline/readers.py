@@ -195,7 +195,9 @@ def _read_parquet(path: Path) -> Iterator[RawRow]:
                         else RawRow(index=index, reason="invalid-utf8", detail="the row is not UTF-8")
                     )
                     index += 1
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # the file system's word, not that of a damaged page
         raise RecipeError(f"{path}: not a readable Parquet file ({error}); fetch or write it again") from None
 
 

@@ -28,7 +28,7 @@ from pipeline.problem import SCHEMA_VERSION, Problem
 from pipeline.progress import progress
 from pipeline.recipe import CurateConfig
 from pipeline.shards import WrittenFile, write_drops, write_shards
-from pipeline.sources import Source, read_source
+from pipeline.sources import Source, read_source, refuse_replaced
 from pipeline.stage import Context, Drop, Outcome
 from pipeline.stages import stage_module
 from pipeline.version import by_content, code_version, digest_of, file_digest, library_versions
@@ -81,6 +81,7 @@ def _curate(config: CurateConfig, out: Path, console: Console, workers: int | No
     if manifest is not None:
         console.print(f"{out}: everything is done; nothing to do")
         return manifest
+    _ingest(config, sources, steps[0].parts, console)
     _run_steps(config, steps, out, console, workers)
     manifest = _write_folder(config, sources, steps, out, final, console)
     _write_run(out, started)
@@ -145,14 +146,13 @@ def _finished(out: Path, final: str) -> Manifest | None:
 
 def _run_steps(config: CurateConfig, steps: Sequence[Step], out: Path, console: Console, workers: int | None) -> None:
     context = Context(seed=config.seed, rollouts=out / "rollouts", console=console)
-    _ingest(config, steps[0].parts, console)
     modules = [stage_module(step.name) for step in steps[1:] if not getattr(step.stage, "samples_model", False)]
     with executor(config.executor, default_workers() if workers is None else workers, modules) as chosen:
         for before, step in itertools.pairwise(steps):
             run_stage(step.name, step.stage, step.table, before.parts, step.parts, context, chosen)
 
 
-def _ingest(config: CurateConfig, target: Parts, console: Console) -> None:
+def _ingest(config: CurateConfig, facts: Sequence[Mapping[str, Any]], target: Parts, console: Console) -> None:
     if target.complete:
         return
     target.folder.mkdir(parents=True, exist_ok=True)
@@ -166,6 +166,7 @@ def _ingest(config: CurateConfig, target: Parts, console: Console) -> None:
                 target.commit(part, "sources", [row.source_row for row in chunk], Outcome(kept=kept, drops=drops))
             advance(len(chunk))
             part += 1
+    refuse_replaced(config.sources, [source["digest"] for source in facts], target.folder)
     target.finish(part)
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
@@ -33,6 +34,7 @@ from pipeline.problem import Problem, problem_id
 from pipeline.readers import RawRow, read_raw
 from pipeline.reasoning_gym import GymTask, entries, package_version, scorer_options
 from pipeline.stage import Drop
+from pipeline.version import file_digest
 
 QUESTION_SHOWN = 2000
 
@@ -165,6 +167,19 @@ def _raw_rows(source: Source) -> Iterator[RawRow]:
     if source.reasoning_gym is not None:
         return entries(source.reasoning_gym, f"sources '{source.name}'")
     return read_raw(source.place, source.path, source.format, source)
+
+
+def refuse_replaced(sources: Sequence[Source], digests: Sequence[str], folder: Path) -> None:
+    """After reading: every file is still the one whose digest the output is keyed by.
+
+    Raises RecipeError, and removes what was read into `folder`, when one was replaced in the meantime.
+    """
+    for source, digest in zip(sources, digests, strict=True):
+        if source.path is not None and not (source.path.exists() and file_digest(source.path) == digest):
+            shutil.rmtree(folder)
+            raise RecipeError(
+                f"{source.path}: the file was replaced during the run (source '{source.name}'); run again"
+            )
 
 
 def to_problem(source: Source, raw: RawRow) -> Problem | Drop:
