@@ -53,64 +53,37 @@ product: products
 difference: differences
 quotient: quotients ratio
 average: mean averages
-median:
-mode:
-range:
-odd:
-even:
-positive:
 negative: nonpositive
 nonnegative: non-negative
-nonzero:
 real: reals
 complex: imaginary
-rational:
-irrational:
 integer: integers
 prime: primes
-composite:
-even-function:
 first: 1st
 second-place: 2nd
 third: 3rd
 fourth: 4th
 fifth: 5th
 last: final
-before:
-after:
 more: greater larger higher bigger
 less: fewer smaller lower
-above:
-below:
-left:
-right:
 increase: increases increased increasing
 decrease: decreases decreased decreasing
-inscribed:
-circumscribed:
 inradius: incircle incenter
 circumradius: circumcircle circumcenter
-orthocenter:
-centroid:
 excircle: excenter
 altitude: altitudes
 bisector: bisectors bisects
 midpoint: midpoints
-perpendicular:
-parallel:
 triangle: triangles triangular
 square: squares squared
 rectangle: rectangles rectangular
 quadrilateral: quadrilaterals
 parallelogram: parallelograms
-rhombus:
 trapezoid: trapezium
 pentagon: pentagons pentagonal
 hexagon: hexagons hexagonal
-heptagon:
 octagon: octagons octagonal
-decagon:
-dodecagon:
 circle: circles circular
 ellipse: ellipses
 parabola: parabolas
@@ -121,13 +94,7 @@ cylinder: cylinders
 cone: cones
 pyramid: pyramids
 prism: prisms
-tetrahedron:
-octahedron:
-icosahedron:
-dodecahedron:
 area: areas
-perimeter:
-circumference:
 volume: volumes
 radius: radii
 diameter: diameters
@@ -136,16 +103,6 @@ width: widths wide
 height: heights tall
 distance: distances
 angle: angles
-acute:
-obtuse:
-interior:
-exterior:
-equilateral:
-isosceles:
-scalene:
-horizontal:
-vertical:
-slope:
 vertex: vertices
 edge: edges
 side: sides
@@ -153,42 +110,22 @@ diagonal: diagonals
 degree: degrees
 radian: radians
 percent: percentage
-fraction:
 decimal: decimals
-binary:
 permutation: permutations
 combination: combinations
-probability:
 row: rows
 column: columns
-numerator:
-denominator:
 coefficient: coefficients
-constant:
 root: roots zeros zeroes
 remainder: remainders
 divisor: divisors factor factors
 multiple: multiples
 digit: digits
-arithmetic:
-geometric:
-harmonic:
-distinct:
 identical: indistinguishable
-distinguishable:
 labeled: labelled
 unlabeled: unlabelled
-with:
-without:
-replacement:
-inclusive:
-exclusive:
 true: correct
 false: incorrect
-always:
-never:
-sometimes:
-except:
 true-not: untrue
 king: kings
 queen: queens
@@ -200,51 +137,19 @@ club: clubs clubsuit
 spade: spades spadesuit
 head: heads
 tail: tails
-red:
-blue:
-green:
-yellow:
-white:
-black:
 boy: boys
 girl: girls
-domain:
 asymptote: asymptotes
 intercept: intercepts
-x-intercept:
-y-intercept:
-sine:
-cosine:
 tangent: tangents
 matrix: matrices
-determinant:
 inverse: inverses
-transpose:
 vector: vectors
-union:
 intersection: intersect intersects
-complement:
 subset: subsets
-continuous:
-discontinuous:
 convergent: converge converges
 divergent: diverge diverges
-linear:
-quadratic:
-quartic:
-injective:
-surjective:
-bijective:
-reflexive:
-symmetric:
-transitive:
-clockwise:
 counterclockwise: anticlockwise
-upstream:
-downstream:
-morning:
-afternoon:
-evening:
 monday: mondays
 tuesday: tuesdays
 wednesday: wednesdays
@@ -252,10 +157,6 @@ thursday: thursdays
 friday: fridays
 saturday: saturdays
 sunday: sundays
-north:
-south:
-east:
-west:
 second: seconds sec
 minute: minutes min.
 hour: hours hr hrs
@@ -280,6 +181,19 @@ gallon: gallons
 not: n't cannot isn't aren't doesn't don't can't won't nor
 """
 
+_ALONE = """
+median mode range odd even positive nonzero rational irrational composite even-function before after above
+below left right inscribed circumscribed orthocenter centroid perpendicular parallel rhombus heptagon decagon
+dodecagon tetrahedron octahedron icosahedron dodecahedron perimeter circumference acute obtuse interior
+exterior equilateral isosceles scalene horizontal vertical slope fraction binary probability numerator
+denominator constant arithmetic geometric harmonic distinct distinguishable with without replacement inclusive
+exclusive always never sometimes except red blue green yellow white black domain x-intercept y-intercept sine
+cosine determinant transpose union complement continuous discontinuous linear quadratic quartic injective
+surjective bijective reflexive symmetric transitive clockwise upstream downstream morning afternoon evening
+north south east west
+"""
+"""Groups of one word."""
+
 
 def _fold() -> dict[str, str]:
     folded: dict[str, str] = {}
@@ -287,6 +201,8 @@ def _fold() -> dict[str, str]:
         head, _, rest = line.partition(":")
         for word in (head, *rest.split()):
             folded.setdefault(word, head)
+    for word in _ALONE.split():
+        folded.setdefault(word, word)
     return folded
 
 
