@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -16,21 +17,39 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 import torch
+import typer
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
+from typer.testing import CliRunner
 
 from engines.build import TorchConfig
-from pipeline.config import RecipeError, read_toml
+from engines.torch_engine import TorchEngine
+from pipeline.collisions import collides, measure
+from pipeline.config import RecipeError, dump, load, read_toml
+from pipeline.decisions import (
+    LABEL_RIGHT,
+    LABEL_WRONG,
+    decisions_path,
+    read_decisions,
+    read_suspects,
+    write_decisions,
+)
+from pipeline.ledger import drops_table
 from pipeline.problem import Problem
-from pipeline.rollouts import ROLLOUT_SCHEMA, Rollout, RolloutStore, request_for
+from pipeline.rollouts import ROLLOUT_SCHEMA, Rollout, RolloutStore, request_for, stored_groups
 from pipeline.run import CurateConfig, curate
 from pipeline.sampling import Draws, Sampling, open_sampler
 from pipeline.stage import Context, Outcome
+from pipeline.stage_presets import stage_preset_names, stage_presets_folder
 from pipeline.stages.answerable import Answerable
 from pipeline.stages.difficulty import KEEP, Difficulty, Tally, bucket, verdict
 from pipeline.stages.guessable import Guessable
+from pipeline.stages.integers import Integers
+from pipeline.stages.suspects import Suspects
+from pipeline.version import digest_of
 from trainer.warmstart import Example, Schedule, build_tokenizer, finetune, new_model, save
+from verigold.commands import audit
 
 ANSWERS = {
     "1+1=?": ["\\boxed{2}"],
@@ -376,3 +395,188 @@ sampling = {{temperature = 0.99}}
             CurateConfig.from_layers([read_toml(tmp_path / "changed.toml")])
         assert message in str(caught.value)
         assert str(caught.value).startswith(str(tmp_path / "changed.toml"))
+
+
+@pytest.mark.parametrize("name", stage_preset_names())
+def test_presets_build_their_stage(name: str, tmp_path: Path) -> None:
+    path = stage_presets_folder() / f"{name}.toml"
+    assert path.read_text(encoding="utf-8").startswith("# ")
+    ((stage, table),) = read_toml(path).table.items()
+    assert table
+    text = f'[sampling]\nengine = {{model = "m"}}\n[stages.{stage}]\npreset = "{name}"\n'
+    (tmp_path / "recipe.toml").write_text("[[sources]]\nname='s'\npath='x'\nquestion='q'\nanswer='a'\n" + text)
+    config = CurateConfig.from_layers([read_toml(tmp_path / "recipe.toml")])
+    ((_, built),) = config.build_stages()
+    assert {key: getattr(built, key) for key in table} == table
+    assert built.sampling.engine.model == tmp_path / "m"
+    (tmp_path / "resolved.toml").write_text(dump(config), encoding="utf-8")
+    assert load(CurateConfig, [tmp_path / "resolved.toml"]) == config
+
+
+def decisions_of(preset: str, attempts: int) -> list[int]:
+    """Numbers of right samples of `attempts` with which a problem stays."""
+    (table,) = read_toml(stage_presets_folder() / f"{preset}.toml").table.values()
+    stage = Difficulty(sampling=Sampling(engine=TorchConfig(model=Path("m"))), **table)
+    assert stage.samples == attempts
+    low = -1.0 if stage.keep_unsolved else stage.low
+    right = range(attempts + 1)
+    return [k for k in right if verdict(tally(k, attempts - k), attempts, low, stage.high) == KEEP]
+
+
+def test_presets_keep_what_their_sources_say() -> None:
+    assert decisions_of("prime", 4) == [1, 2, 3]
+    assert decisions_of("skywork-or1", 16) == list(range(1, 16))
+    assert decisions_of("polaris", 8) == list(range(8))
+    assert decisions_of("polaris-between-stages", 16) == list(range(15))
+    assert decisions_of("open-reasoner-zero", 64) == [0, 1, 2, 3]
+    assert decisions_of("magistral", 16) == list(range(1, 16))
+    assert decisions_of("reinforce-rej", 4) == [1, 2, 3]
+
+
+def test_closed_book_drops_what_is_right_once(sampling: Sampling, problems: list[Problem], context: Context) -> None:
+    outcome = Answerable(sampling=sampling, samples=10, min_pass_rate=0.1)(problems, context)
+    found = left(outcome)
+    assert found["1+1=?"] == found["2+3=?"] == found["3+5=?"] == "answered-already"
+    assert found["4+4=?"] == found["7+7=?"] == KEEP
+    right = {drop.question: drop.evidence["samples"] for drop in outcome.drops}
+    assert right["1+1=?"] <= 2, "one right answer is enough"
+
+
+def test_bayes_stops_early_and_sets_the_hopeless_aside(
+    sampling: Sampling, problems: list[Problem], context: Context
+) -> None:
+    stage = Difficulty(sampling=sampling, samples=32, low=1 / 16, high=15 / 16, test="bayes")
+    outcome = stage(problems, context)
+    found = left(outcome)
+    assert found["2+3=?"] == KEEP
+    assert found["4+4=?"] == "too-hard"
+    assert {drop.kind for drop in outcome.drops if drop.reason == "too-hard"} == {"quarantined"}
+    assert outcome.samples < 0.8 * 32 * len(problems)
+
+
+SUSPECTS: dict[str, Any] = {"min_agreement": 0.05, "min_majorities": 2}
+
+
+def test_suspects_need_a_sampler_that_is_good_enough(
+    sampling: Sampling, problems: list[Problem], context: Context, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = replace(context, console=Console(width=500))
+    unsure = Suspects(sampling=sampling)(problems, shown)
+    assert {problem.question for problem in unsure.kept} == set(GOLDS)
+    assert "cannot tell whether 1 labels are wrong, all are kept" in capsys.readouterr().out
+    outcome = Suspects(sampling=sampling, **SUSPECTS)(problems, context)
+    assert left(outcome) == dict.fromkeys(GOLDS, KEEP) | {"4+4=?": "label-suspect"}
+    (suspect,) = outcome.drops
+    assert suspect.kind == "quarantined"
+    assert suspect.evidence["majority_answer"] == "9"
+    assert 12 <= suspect.evidence["majority_times"] <= suspect.evidence["samples"] <= 16
+    assert suspect.evidence["agreement"]["majorities"] >= 2
+    assert unsure.samples < 16 * len(problems), "no firm majority any more: stopped"
+    assert outcome.samples == unsure.samples, "nothing was drawn twice"
+
+
+def test_decisions_on_suspects_are_written_back_and_used(
+    sampling: Sampling,
+    problems: list[Problem],
+    context: Context,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stage = Suspects(sampling=sampling, **SUSPECTS)
+    quarantine = tmp_path / "suspects.parquet"
+    pq.write_table(drops_table(stage(problems, context).drops), quarantine)
+    for typed, decision, expected in (("q", None, "label-suspect"), ("y", LABEL_RIGHT, KEEP)):
+        monkeypatch.setattr("sys.stdin", io.StringIO(f"{typed}\n"))
+        result = CliRunner().invoke(
+            audit_app(), [str(quarantine), "--out", str(tmp_path), "--label"], input=f"{typed}\n"
+        )
+        assert result.exit_code == 0, result.output
+        path = decisions_path(quarantine)
+        assert path.exists() == (decision is not None)
+        used = replace(stage, decisions=path if path.exists() else None)
+        assert left(used(problems, context))["4+4=?"] == expected
+    assert "1 decisions (1 labels right, 0 wrong)" in result.output
+    assert read_suspects(quarantine)[0].answer == "9"
+    key = read_suspects(quarantine)[0].key
+    write_decisions(path, read_suspects(quarantine), {key: LABEL_WRONG})
+    assert read_decisions(path) == {key: LABEL_WRONG}
+    assert left(replace(stage, decisions=path)(problems, context))["4+4=?"] == "label-wrong"
+    mended = [replace(problem, ground_truth="9") if problem.question == "4+4=?" else problem for problem in problems]
+    assert left(replace(stage, decisions=path)(mended, context))["4+4=?"] == KEEP
+    path.write_text('{"id": 1}\n', encoding="utf-8")
+    with pytest.raises(RecipeError, match="not a file of decisions"):
+        replace(stage, decisions=path)(problems, context)
+
+
+def audit_app() -> typer.Typer:
+    app = typer.Typer()
+    app.command()(audit.command)
+    return app
+
+
+def test_stored_rollouts_are_a_trainers_first_groups(
+    sampling: Sampling, problems: list[Problem], context: Context
+) -> None:
+    kept = list(Difficulty(sampling=sampling, samples=8, test="fixed")(problems, context).kept)
+    Difficulty(sampling=replace(sampling, instruction="Think."), samples=8)(problems, context)
+    Difficulty(sampling=replace(sampling, temperature=0.5), samples=8, test="fixed")(problems, context)
+    engine = open_sampler(sampling.engine, context.rollouts)
+    assert isinstance(engine, TorchEngine)
+    asked: dict[str, Any] = {"engine_digest": engine.digest, "temperature": 1.0, "max_tokens": 12}
+    groups = stored_groups(context.rollouts, kept, **asked, samples=8)
+    assert [group.problem for group in groups] == kept
+    for group in groups:
+        assert [one.sample for one in group.rollouts] == list(range(8))
+        assert group.problem.pass_rate == sum(one.correct for one in group.rollouts) / 8
+        prompt = engine.encode([{"role": "user", "content": group.problem.question}])
+        for one in group.rollouts:
+            assert one.token_ids is not None
+            assert one.logprobs is not None
+            logits = engine.model(input_ids=torch.tensor([[*prompt, *one.token_ids]])).logits[0, len(prompt) - 1 : -1]
+            expected = logits.log_softmax(-1).gather(1, torch.tensor(one.token_ids)[:, None])[:, 0]
+            assert torch.allclose(torch.tensor(one.logprobs), expected, atol=1e-4), "of the policy that drew them"
+    assert stored_groups(context.rollouts, kept, **asked | {"engine_digest": "other"}, samples=8) == []
+    assert stored_groups(context.rollouts, kept, **asked | {"max_tokens": 13}, samples=8) == []
+    assert stored_groups(context.rollouts, kept, **asked, samples=9) == []
+    assert stored_groups(context.rollouts / "absent", kept, **asked, samples=8) == []
+    mended = [replace(kept[0], ground_truth="77")]
+    (group,) = stored_groups(context.rollouts, mended, **asked, samples=8)
+    assert not any(one.correct for one in group.rollouts), "judged by the present gold"
+
+
+def rewritten(problem: Problem, context: Context) -> Problem:
+    (row,) = Integers()([problem], context).kept
+    return row
+
+
+def wrong(answer: str, sample: int = 0) -> Rollout:
+    return rollout(sample, extracted=answer, status="incorrect")
+
+
+def test_collisions_of_wrong_answers_with_the_integer(make: Make, context: Context) -> None:
+    original = make("What is the probability?", "\\frac{3}{8}")
+    row = rewritten(original, context)
+    assert (row.integer_form, row.ground_truth) == ("F1", "11")
+    assert collides(original, row, "5/6") is True
+    assert collides(original, row, "\\frac{5}{8}") is False
+    assert collides(original, row, "11") is None, "no fraction: not an answer of this form"
+    assert collides(original, row, "no answer at all") is None
+    whole = make("How many?", "12", 1)
+    right = replace(wrong("5/6", 3), status="correct")
+    drawn = [wrong("5/6"), wrong("\\frac{1}{8}", 1), wrong("x", 2), right, replace(wrong("5/6", 4), status="undecided")]
+    found = measure([(original, row, drawn), (whole, rewritten(whole, context), [wrong("5/6")])])
+    assert (found.wrong, found.unformed, found.collided, found.rows) == (3, 1, 1, (original.id,))
+    assert found.low < found.rate == 1 / 3 < found.high
+    assert measure([]).rate == 0
+
+
+def test_guesses_are_tried_on_the_rewritten_question(sampling: Sampling, make: Make, context: Context) -> None:
+    row = rewritten(make("1+1=?", "\\frac{1}{2}"), context)
+    outcome = Guessable(sampling=sampling, tries=4, max_tokens=4, instruction="")([row], context)
+    assert not outcome.drops
+    store = RolloutStore(context.rollouts)
+    digest = next((context.rollouts / "samplers").iterdir()).stem
+    (name,) = store.load(digest, [row.id])
+    asked = replace(sampling, instruction="", answer_prefix="\\boxed{").messages(row)
+    assert "Find" in asked[0]["content"]
+    assert name == (row.id, digest_of(asked))
