@@ -19,8 +19,8 @@ from pipeline.problem import DROP_SCHEMA, SHARD_SCHEMA, Problem, from_batch, to_
 from pipeline.version import file_digest
 
 TRAIN = "train"
-SHARDS_A_PASS = 16
-"""Shards gathered in one pass over the parts: bounds the rows in memory."""
+ROWS_A_PASS = 65536
+"""Rows gathered in one pass over the parts, for as many whole shards: bounds the rows in memory."""
 
 Tables = Callable[[list[str] | None], Iterable[pa.Table]]
 """The rows, part by part, in these columns (None: all); the same each time it is called."""
@@ -82,8 +82,9 @@ def _write_split(
     shards = max(1, -(-len(ranks) // rows_per_shard))
     names = [f"{split}-{shard:05d}-of-{shards:05d}.parquet" for shard in range(shards)]
     written: list[WrittenFile] = []
-    for first in range(0, shards, SHARDS_A_PASS):
-        chosen = names[first : first + SHARDS_A_PASS]
+    at_once = max(1, ROWS_A_PASS // rows_per_shard)
+    for first in range(0, shards, at_once):
+        chosen = names[first : first + at_once]
         rows = _gather(tables, ranks, first * rows_per_shard, (first + len(chosen)) * rows_per_shard)
         for place, name in enumerate(chosen):
             piece = rows.slice(place * rows_per_shard, rows_per_shard)
