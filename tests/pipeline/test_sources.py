@@ -1,5 +1,6 @@
 import gzip
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -189,3 +190,68 @@ def test_a_file_without_rows_is_refused(name: str, text: str, tmp_path: Path) ->
     with pytest.raises(RecipeError) as caught:
         read(path)
     assert str(caught.value).startswith(f"{path}: no rows")
+
+
+def made(row: dict[str, Any], **fields: Any) -> Problem | Drop:
+    base: dict[str, Any] = {"name": "s", "path": Path("x"), "question": "q", "answer": "a"}
+    return to_problem(Source(**(base | fields)), RawRow(index=0, row=row))
+
+
+@pytest.mark.parametrize(
+    ("options", "answer", "pattern", "gold"),
+    [
+        (["A)21", "B)22", "C)23"], "B", "choice_letter", "B"),
+        (["21", "22", "23"], 1, "choice_index", "B"),
+        ("a ) 21 , b ) 22 , c ) 23", "b", "choice_letter", "B"),
+        ("a ) a ) 21 , b ) b ) 22 , c ) c ) 23", "(b)", "choice_letter", "B"),
+        ("['a ) 21', 'b ) 22', 'c ) 23']", "b", "choice_letter", "B"),
+        ([21, 22.0, 23], "b.", "choice_letter", "B"),
+    ],
+)
+def test_options_become_lettered_lines(options: Any, answer: Any, pattern: str, gold: str) -> None:
+    problem = made({"q": "Which?", "o": options, "a": answer}, choices="o", answer_pattern=pattern)
+    assert isinstance(problem, Problem)
+    assert re.sub(r"\.0", "", problem.question) == "Which?\nA) 21\nB) 22\nC) 23"
+    assert problem.ground_truth == gold
+
+
+@pytest.mark.parametrize(
+    ("row", "fields", "reason"),
+    [
+        ({"q": "x", "a": "1", "o": "21 or 22"}, {"choices": "o"}, "no-choices"),
+        ({"q": "x", "a": "1", "o": []}, {"choices": "o"}, "no-choices"),
+        ({"q": "x", "a": "9", "o": ["a", "b"]}, {"choices": "o", "answer_pattern": "choice_letter"}, "no-gold"),
+        ({"q": "x", "a": "1", "ok": "No"}, {"where": {"ok": ("Yes",)}}, "filtered"),
+        ({"q": "x", "a": "1", "ok": 1}, {"where": {"ok": (True,)}}, "filtered"),
+        ({"q": "x", "a": "1"}, {"where": {"ok": (True,)}}, "filtered"),
+        ({"q": "x", "a": "1", "p": b"png"}, {"image": "p"}, "needs-image"),
+        ({"q": "x", "a": "tbd"}, {}, "no-gold"),
+        ({"q": "x", "a": "\\boxed{}"}, {}, "no-gold"),
+    ],
+)
+def test_rows_that_a_source_leaves_out(row: dict[str, Any], fields: dict[str, Any], reason: str) -> None:
+    drop = made(row, **fields)
+    assert isinstance(drop, Drop)
+    assert drop.reason == reason
+
+
+def test_filters_pictures_licences_separators_and_nested_places() -> None:
+    row = {"q": "x", "a": "Paris / City of Light", "ok": "Yes", "p": None, "l": " CC BY 3.0 ", "v": '{"gt": {"n": 5}}'}
+    problem = made(
+        row, where={"ok": ("Yes", True)}, image="p", license_field="l", answer_separator="/", answer_list="aliases"
+    )
+    assert isinstance(problem, Problem)
+    assert (problem.license, problem.ground_truth) == ("CC BY 3.0", "Paris")
+    assert json.loads(problem.verifier_options) == {"aliases": ["Paris", "City of Light"]}
+    for answer, pattern, gold in (("v.gt.n", "whole", "5"), ("v.gt", "json", '{"n": 5}'), ("v.gt.m", "whole", None)):
+        found = made(row, answer=answer, answer_pattern=pattern)
+        assert found.ground_truth == (gold or "")
+        assert isinstance(found, Problem) == (gold is not None)
+
+
+def test_a_row_that_is_a_list_of_turns(tmp_path: Path) -> None:
+    path = tmp_path / "turns.json"
+    path.write_text(json.dumps([[{"from": "human", "value": "2+3?"}, {"ground_truth": {"value": "5"}}]]))
+    (problem,) = read(path, question="0.value", answer="1.ground_truth.value")
+    assert isinstance(problem, Problem)
+    assert (problem.question, problem.ground_truth) == ("2+3?", "5")
