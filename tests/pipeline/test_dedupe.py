@@ -1,16 +1,28 @@
+import importlib.util
 import random
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from pipeline.problem import Problem, problem_id
+from pipeline.dedupe_candidates import MARGIN, possible
+from pipeline.dedupe_rows import Rows
 from pipeline.dedupe_verify import relate
-from pipeline.stage import Context, Removal
+from pipeline.duplicates import Pair, judge, plausible
+from pipeline.executor import executor
+from pipeline.parts import Parts
+from pipeline.parts_work import run_stage
+from pipeline.problem import Problem, problem_id
+from pipeline.stage import Context, Outcome, Removal
 from pipeline.stages.dedupe import Dedupe, dedupe_problems
 
+ROOT = Path(__file__).resolve().parent.parent.parent
 Make = Callable[..., Problem]
 BASE = "Natalia sold clips to 48 of her friends in April, and then she sold half as many clips in May. How many in all?"
 
@@ -138,3 +150,122 @@ def test_order_does_not_matter_and_twice_is_once(rows: list[tuple[str, str]], ch
     }
     kept = [problem for problem in problems if problem.source_row not in drops]
     assert result(kept, context) == {}
+
+
+def variants_of(count: int, seed: int = 0) -> list[Problem]:
+    """Number variants and reworded copies of bundled rows."""
+    spec = importlib.util.spec_from_file_location("row_variants", ROOT / "benchmarks" / "row_variants.py")
+    assert spec is not None
+    assert spec.loader is not None
+    generator = importlib.util.module_from_spec(spec)
+    sys.modules["row_variants"] = generator  # dataclasses look their module up
+    spec.loader.exec_module(generator)
+    rows = list(generator.variants(generator.real_rows(), count, seed))
+    return build([(row.question, row.answer) for row in rows])
+
+
+def test_real_families_lose_their_copies_once(context: Context) -> None:
+    problems = variants_of(600)
+    removals = result(problems, context)
+    assert 100 < len(removals) < 500
+    kept = [problem for problem in problems if problem.source_row not in removals]
+    assert result(kept, context) == {}
+    names = {problem.source_row for problem in kept}
+    for removal in removals.values():
+        assert removal.kind == "quarantined" or removal.evidence["keeper"] in names | set(removals)
+        assert removal.evidence["rule"]
+
+
+def test_parts_and_order_change_nothing(context: Context) -> None:
+    problems = variants_of(400, seed=1)
+    whole = {row: dict(removal.evidence) for row, removal in result(problems, context).items()}
+    stage = Dedupe()
+    for size in (7, 150):
+        parts = [stage.keys(problems[start : start + size]) for start in range(0, len(problems), size)]
+        keys = pa.concat_tables(parts[::-1])
+        removals = stage.drops(keys, lambda _: [], context)
+        assert {removal.source_row: dict(removal.evidence) for removal in removals} == whole
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_any_number_of_workers_keeps_the_same_rows(tmp_path: Path, context: Context, workers: int) -> None:
+    problems = variants_of(120, seed=2)
+    source, target = Parts(tmp_path / "source", "a"), Parts(tmp_path / "target", "b")
+    source.folder.mkdir()
+    for part in range(4):
+        rows = problems[part * 30 : part * 30 + 30]
+        source.commit(part, "rows", [row.source_row for row in rows], Outcome(kept=rows))
+    source.finish(4)
+    with executor("local", workers) as chosen:
+        run_stage("dedupe", Dedupe(), {}, source, target, context, chosen)
+    expected = set(result(problems, context))
+    kept = [row.source_row for part in range(4) for row in target.read(part)]
+    assert kept == [problem.source_row for problem in problems if problem.source_row not in expected]
+
+
+def test_a_bucket_of_any_size_leaves_one_of_many_copies(make: Make, context: Context) -> None:
+    endings = ("How many in all?", "How many altogether?", "How many clips in all?", "How many is that in all?")
+    texts = [BASE.replace("How many in all?", end) + " " * extra for end in endings for extra in range(30)]
+    problems = [make(text, "72", index) for index, text in enumerate(texts)]
+    for size in (2, 5, 25):
+        removals = result(problems, context, Dedupe(max_bucket=size))
+        assert len(removals) == len(problems) - 1
+        assert len({removal.evidence["keeper"] for removal in removals.values()}) == 1
+
+
+def test_large_buckets_are_gone_through_in_rounds(make: Make, context: Context) -> None:
+    texts = [f"{BASE} Note {word} this." for word in ("that", "well", "also", "just", "only", "please", "do", "here")]
+    problems = [make(text, "72", index) for index, text in enumerate(texts)]
+    assert set(result(problems, context, Dedupe(max_bucket=2))) == set(result(problems, context))
+    assert len(result(problems, context)) == len(problems) - 1
+
+
+def test_what_the_sketches_rule_out_no_rule_would_match() -> None:
+    rows = Rows(Dedupe().keys(variants_of(150, seed=3)))
+    everything = np.arange(len(rows) ** 2)
+    first, second = np.divmod(everything, len(rows))
+    upper = first < second
+    first, second = first[upper], second[upper]
+    out = np.flatnonzero(~possible(rows, first, second))
+    forms = rows.forms(np.arange(len(rows)))
+    assert len(out) > 1000
+    for place in np.random.default_rng(0).choice(out, 3000, replace=False).tolist():
+        pair = Pair(forms[first[place]], forms[second[place]])
+        assert not (plausible(pair) and judge(pair, "equal", MARGIN))
+        assert not (plausible(pair) and judge(pair, "unknown", MARGIN))
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "gold"),
+    [
+        ("What is the median of 2, 4, 6?", "What is the mean of 2, 4, 6?", "4"),
+        ("Compute $12+12$.", "Compute $12\\cdot 12$.", "24"),
+        ("Find the number of real solutions of $x^2-4=0$.", "Find the number of real solutions of $x^2-4x=0$.", "2"),
+        ("Alice has 10 dollars and Bob has 6. Alice gives Bob 2 dollars. How many does Alice have?",
+         "Alice has 10 dollars and Bob has 6. Alice gives Bob 2 dollars. How many does Bob have?", "8"),
+        ("A coin is flipped 3 times. What is the probability of exactly two heads?",
+         "A coin is flipped 3 times. What is the probability of exactly one head?", "\\frac{3}{8}"),
+        ("In triangle $ABC$ with $AB=AC$ and $\\angle A=60^\\circ$, find $\\angle B$.",
+         "In triangle $ABC$ with $AB=AC$ and $\\angle A=60^\\circ$, find $\\angle C$.", "60"),
+    ],
+)  # fmt: skip
+def test_near_copies_with_equal_answers_that_ask_another_thing_stay(
+    make: Make, context: Context, a: str, b: str, gold: str
+) -> None:
+    assert merged(make, context, a, b, gold, gold) == "kept"
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "gold"),
+    [
+        ("Solve the equation $2^{x}+2^{x+1}=24$.", "Find the real number $x$ for which $2^x + 2^{x+1} = 24$.", "3"),
+        ("Let $f(x)=2x+3$ and $g(x)=x^2$. Find $f(g(2))$.", "Let $p(t)=2t+3$ and $q(t)=t^2$. Find $p(q(2))$.", "11"),
+        ("A jar holds two dozen cookies. Amy eats a quarter of them. How many are left?",
+         "A jar holds 24 cookies. Amy eats 1/4 of them. How many are left?", "18"),
+        ("Tom has twice as many marbles as Ann. Together they have 36. How many does Tom have?",
+         "12. (5 points) Tom has twice as many marbles as Ann. Together they have 36. How many does Tom have?", "24"),
+        ("Evaluate $\\sqrt{50}+\\sqrt{18}$ exactly.", "Evaluate √50 + √18 exactly.", "8\\sqrt{2}"),
+    ],
+)  # fmt: skip
+def test_other_words_and_layouts_of_one_problem_go(make: Make, context: Context, a: str, b: str, gold: str) -> None:
+    assert merged(make, context, a, b, gold, gold) == "merged"
