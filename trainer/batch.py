@@ -21,6 +21,7 @@ class Rows:
 
     rewards_B: nan = undecided.  groups_B: index of the row's group.  mask_BT: tokens that are in the loss.
     sampled_BT: tokens the policy sampled, in the loss or not.  fresh_B: sampled by the current version.
+    greedy_B: reward of the greedy response to the row's prompt, nan without one.
     """
 
     prompts: tuple[tuple[int, ...], ...]
@@ -31,6 +32,7 @@ class Rows:
     sampled_BT: Tensor
     logp_rollout_BT: Tensor
     fresh_B: Tensor
+    greedy_B: Tensor
 
     def __len__(self) -> int:
         return len(self.responses)
@@ -50,7 +52,8 @@ def rows_of(
         sampled_BT[row, :length] = True
         logp_BT[row, :length] = torch.tensor(sample.logprobs, dtype=dtype)
         in_loss_B[row] = not (drop_truncated and sample.finish_reason == "length")
-    rewards = [float("nan") if sample.reward is None else sample.reward for _, _, sample in pairs]
+    nan = float("nan")
+    rewards = [nan if sample.reward is None else sample.reward for _, _, sample in pairs]
     return Rows(
         prompts=tuple(group.prompt_ids for _, group, _ in pairs),
         responses=tuple(sample.token_ids for _, _, sample in pairs),
@@ -60,6 +63,7 @@ def rows_of(
         sampled_BT=sampled_BT,
         logp_rollout_BT=logp_BT,
         fresh_B=torch.tensor([group.version == version for _, group, _ in pairs]),
+        greedy_B=torch.tensor([nan if group.greedy is None else group.greedy for _, group, _ in pairs]).double(),
     )
 
 

@@ -58,8 +58,18 @@ class EntropyTerm:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """A response budget of the steps before `until_step`."""
+
+    __pydantic_config__ = STRICT
+    until_step: int
+    max_tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Sampling:
     """prompts: groups an update is made of.  samples: responses a prompt.  max_tokens: the response budget.
+    stages: smaller budgets of the first steps (staged context, DeepScaleR); max_tokens holds after the last of them.
 
     Truncating samplers bias the ratio by the mass they keep, so they are refused, and so is temperature 0.
     """
@@ -70,9 +80,14 @@ class Sampling:
     temperature: float = 1.0
     max_tokens: int = 512
     max_prompt_tokens: int = 1024
+    stages: tuple[Stage, ...] = ()
     top_p: float = 1.0
     top_k: int = -1
     min_p: float = 0.0
+
+    def budget(self, step: int) -> int:
+        """Response tokens allowed after `step` finished steps."""
+        return next((stage.max_tokens for stage in self.stages if step < stage.until_step), self.max_tokens)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,15 +95,18 @@ class PromptRules:
     """Prompts that are left out before they cost samples.
 
     skip: `greso` leaves out prompts whose last visits were constant, from the second epoch on, with a probability that
-    adapts (arXiv 2506.02177).  drop_above: pass rate of a visit after which a prompt never comes back (ScaleRL,
-    2510.13786: 0.9).  prior: a prompt is left out with the probability that its group would be constant, by the pass
-    rate in its shard row and the visits since.
+    adapts (arXiv 2506.02177); `success` leaves out with the running success rate s of its visits, so that prompts come
+    in proportion to 1 - s (Kimi k1.5, 2501.12599).  drop_above: pass rate of a visit after which a prompt never comes
+    back (no-positive-resampling, ScaleRL, 2510.13786: 0.9).  prior: a prompt is left out with the probability that its
+    group would be constant, by the pass rate in its shard row and the visits since.  curriculum: `e2h_cosine` or
+    `e2h_gaussian` with `levels` (2506.06632): easy prompts first, by the pass rates in the shards.
     """
 
     __pydantic_config__ = STRICT
-    skip: Literal["none", "greso"] = "none"
+    skip: Literal["none", "greso", "success"] = "none"
     drop_above: float | None = None
     prior: bool = False
+    curriculum: Choice | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,8 +115,9 @@ class GroupFilter:
 
     keep: `informative` keeps groups whose raw verdicts differ, `all` keeps every group.
     max_gen_batches: generation rounds of one step.
-    on_exhausted: what to do when they do not fill the batch: `train` on what is there, `skip` the step and keep the
-        groups for the next one, or `error`: stop.
+    on_exhausted: what to do when they do not fill the batch: `train` on what is there, `replace` the missing groups by
+        copies of those (POLARIS: with max_gen_batches = 1), `skip` the step and keep the groups for the next one, or
+        `error`: stop.
     max_age: policy versions a surplus group may be old when it is trained on; older ones are dropped and counted.
     max_empty_steps: steps in a row without anything to learn from, after which the run ends with `no_signal`.
     """
@@ -106,7 +125,7 @@ class GroupFilter:
     __pydantic_config__ = STRICT
     keep: Literal["informative", "all"] = "informative"
     max_gen_batches: int = 10
-    on_exhausted: Literal["train", "skip", "error"] = "train"
+    on_exhausted: Literal["train", "replace", "skip", "error"] = "train"
     max_age: int = 1
     max_empty_steps: int = 3
 
@@ -117,6 +136,8 @@ class Reward:
 
     correct, wrong: the outcome rewards.  overlong_cache: soft punishment over the last tokens of the budget (DAPO),
     0 = off.  overlong_filter: truncated responses stay in the statistics and leave the loss.
+    length: a term of a response's length, `kimi`, `l1_exact` or `l1_max` (rewards.py), for policies that had
+    `length_after` updates; all that length takes from a right response together is bounded by correct - wrong.
     max_undecided_share: of a step's samples; above it the run stops.
     """
 
@@ -126,6 +147,8 @@ class Reward:
     wrong: float = 0.0
     overlong_cache: int = 0
     overlong_filter: bool = False
+    length: Choice | None = None
+    length_after: int = 0
     max_undecided_share: float = 0.25
     verifier_workers: int | None = None
 

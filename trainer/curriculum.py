@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 
 GRESO_KEEP_FLOOR = 0.01
 """A prompt is never skipped for sure (the authors' code; the paper has no floor)."""
@@ -32,7 +33,7 @@ def prioritised(success: Sequence[float]) -> list[float]:
     return [value / whole for value in missing] if whole > 0 else [1.0 / len(success)] * len(success)
 
 
-def e2h_cosine(step: int, total: int, levels: int) -> list[float]:
+def e2h_cosine(step: float, total: float, levels: int) -> list[float]:
     """Shares of the difficulty levels 0 (easy) to levels - 1, from easy-heavy to hard-heavy (arXiv 2506.06632)."""
     easy = (1 + math.cos(math.pi * step / total)) / 2
     whole = levels * (levels + 1) / 2
@@ -43,13 +44,30 @@ def e2h_cosine(step: int, total: int, levels: int) -> list[float]:
 
 
 def e2h_gaussian(
-    step: int, total: int, levels: int, *, mu_exp: float = 0.5, sigma: float = 0.5, min_prob: float = 0.0
+    step: float, total: float, levels: int, *, mu_exp: float = 0.5, sigma: float = 0.5, min_prob: float = 0.0
 ) -> list[float]:
     """Shares of the levels by a Gaussian whose centre moves from easy to hard (arXiv 2506.06632)."""
     centre = (step / total) ** mu_exp * (levels - 1)
     weights = [math.exp(-((i - centre) ** 2) / (2 * sigma**2)) for i in range(levels)]
     whole = sum(weights)
     return [min_prob + (1 - levels * min_prob) * weight / whole for weight in weights]
+
+
+E2H: dict[str, Callable[..., list[float]]] = {"e2h_cosine": e2h_cosine, "e2h_gaussian": e2h_gaussian}
+"""(place in the run, its length, levels, options) -> shares of the levels."""
+
+
+def levels_by_rate(rates: Mapping[str, float], levels: int) -> dict[str, int]:
+    """Difficulty levels 0 (easy) to levels - 1 of nearly equal size, by falling pass rate, ties by id."""
+    ranked = sorted(rates, key=lambda key: (-rates[key], key))
+    return {key: place * levels // len(ranked) for place, key in enumerate(ranked)}
+
+
+def keep_by_level(shares: Sequence[float], level_of: Mapping[str, int]) -> list[float]:
+    """Chance of keeping a prompt of each level so that what is kept of a uniform order has these shares."""
+    counts = Counter(level_of.values())
+    weights = [share / counts[level] if counts[level] else 0.0 for level, share in enumerate(shares)]
+    return [weight / max(weights) for weight in weights]
 
 
 def keeps_group(scores: Sequence[float], *, band: tuple[float, float] | None = None) -> bool:

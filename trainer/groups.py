@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from itertools import cycle, islice
 from typing import Any, Protocol
 
 from engines.engine import Completion, Sampler, SamplingParams
@@ -17,9 +18,9 @@ from pipeline.rollouts import request_for
 from trainer.clock import Clock
 from trainer.config import GroupFilter, Reward, Sampling
 from trainer.prompts import Draw, PromptStream
-from trainer.rewards import outcome, random_verdict, shaping
+from trainer.rewards import outcome, random_verdict, shaped
 from verifiers import verify_many
-from verifiers.verdict import Verdict
+from verifiers.verdict import Status, Verdict
 
 
 class RunStoppedError(Exception):
@@ -46,7 +47,10 @@ class Sample:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """The samples of one prompt. key: of the visit. version: of the policy that sampled them."""
+    """The samples of one prompt. key: of the visit. version: of the policy that sampled them.
+
+    greedy: the reward of the greedy response, where the algorithm asks for one (ReMax).  greedy_tokens: its length.
+    """
 
     key: str
     problem_id: str
@@ -55,6 +59,8 @@ class Group:
     prompt_ids: tuple[int, ...]
     samples: tuple[Sample, ...]
     version: int
+    greedy: float | None = None
+    greedy_tokens: int = 0
 
     @property
     def scores(self) -> list[float]:
@@ -68,7 +74,7 @@ class Group:
 
     @property
     def tokens(self) -> int:
-        return sum(len(sample.token_ids) for sample in self.samples)
+        return sum(len(sample.token_ids) for sample in self.samples) + self.greedy_tokens
 
 
 def group_from_json(value: dict[str, Any]) -> Group:
@@ -116,6 +122,7 @@ class Filled:
     """Groups of one step.
 
     kept: to train on.  surplus: accepted, for the next step.  drawn: everything generated in this step.
+    copies: groups of `kept` that stand there again in place of missing ones.
     stale: surplus groups that had become too old.  exhausted: the rounds did not fill the batch.
     skipped: prompts left out unseen since the start of the run.
     """
@@ -123,6 +130,7 @@ class Filled:
     kept: list[Group]
     surplus: list[Group]
     drawn: list[Group]
+    copies: int
     stale: int
     rounds: int
     exhausted: bool
@@ -144,7 +152,10 @@ class GroupSource:
         rules: GroupFilter,
         reward: Reward,
         seed: int,
+        greedy: bool = False,
     ) -> None:
+        """greedy: one more response a prompt, at temperature 0, whose reward is the baseline (ReMax)."""
+        self.greedy = greedy
         self.stream = stream
         self.sampler = sampler
         self.scorer = scorer
@@ -154,17 +165,19 @@ class GroupSource:
         self.seed = seed
         self.surplus: list[Group] = []
 
-    def fill(self, version: int, clock: Clock) -> Filled:
+    def fill(self, version: int, clock: Clock, *, step: int = 0, progress: float = 0.0) -> Filled:
         """Up to `sampling.prompts` groups: surplus first, then at most `max_gen_batches` rounds.
 
+        step: finished steps, for the response budget of a stage.  progress: share of the run that is over.
         Raises RunStoppedError when the rounds are exhausted under the policy `error`, or when too many samples are
         undecided.
         """
         fresh = [group for group in self.surplus if version - group.version <= self.rules.max_age]
-        stale = len(self.surplus) - len(fresh)
+        stale, budget = len(self.surplus) - len(fresh), self.sampling.budget(step)
         accepted, drawn, rounds = fresh, list[Group](), 0
         while len(accepted) < self.sampling.prompts and rounds < self.rules.max_gen_batches:
-            groups = self._round(self._round_size(accepted, drawn), version, clock)
+            draws = self.stream.draw(self._round_size(accepted, drawn), progress)
+            groups = self._round(draws, version, budget, clock)
             rounds += 1
             drawn += groups
             self.stream.observe(groups)
@@ -178,8 +191,10 @@ class GroupSource:
             kept, self.surplus = [], accepted
         else:
             kept, self.surplus = accepted[: self.sampling.prompts], accepted[self.sampling.prompts :]
+        copies = self.sampling.prompts - len(kept) if kept and self.rules.on_exhausted == "replace" else 0
         return Filled(
-            kept=kept,
+            kept=kept + list(islice(cycle(kept), copies)),
+            copies=copies,
             surplus=list(self.surplus),
             drawn=drawn,
             stale=stale,
@@ -202,45 +217,72 @@ class GroupSource:
         share = max(kept, 1) / len(drawn)
         return min(self.sampling.prompts, math.ceil(1.25 * missing / share))
 
-    def _round(self, count: int, version: int, clock: Clock) -> list[Group]:
-        draws = self.stream.draw(count)
+    def _round(self, draws: Sequence[Draw], version: int, budget: int, clock: Clock) -> list[Group]:
         params = SamplingParams(
             n=self.sampling.samples,
             temperature=self.sampling.temperature,
-            max_tokens=self.sampling.max_tokens,
+            max_tokens=budget,
             seed=self.seed,
             keys=tuple(draw.key for draw in draws),
         )
+        scored = self._scored(draws, params, clock)
+        groups = [self._group(draw, found, version, budget) for draw, found in zip(draws, scored, strict=True)]
+        if not self.greedy:
+            return groups
+        # Its sample index is one no response of the group has: a control's coin is its own.
+        alone = replace(params, n=1, temperature=0.0, first_sample=self.sampling.samples)
+        baselines = self._scored(draws, alone, clock)
+        return [self._with_greedy(group, found, budget) for group, (found,) in zip(groups, baselines, strict=True)]
+
+    def _scored(
+        self, draws: Sequence[Draw], params: SamplingParams, clock: Clock
+    ) -> list[list[tuple[Completion, Verdict]]]:
+        """Completions and verdicts, draw by draw."""
         with clock("generate"):
             found = {
                 (place, sample): completion
                 for place, sample, completion in self.sampler.generate([d.task.prompt_ids for d in draws], params)
             }
-        order = [(place, sample) for place in range(count) for sample in range(self.sampling.samples)]
+        samples = range(params.first_sample, params.first_sample + params.n)
+        order = [(place, sample) for place in range(len(draws)) for sample in samples]
         with clock("score"):
             verdicts = self.scorer([(draws[place], sample, found[place, sample]) for place, sample in order])
-        scored = [self._sample(found[at], verdict) for at, verdict in zip(order, verdicts, strict=True)]
-        size = self.sampling.samples
-        return [
-            _group(draw, tuple(scored[place * size : (place + 1) * size]), version) for place, draw in enumerate(draws)
-        ]
+        pairs = [(found[at], verdict) for at, verdict in zip(order, verdicts, strict=True)]
+        return [pairs[place * params.n : (place + 1) * params.n] for place in range(len(draws))]
 
-    def _sample(self, completion: Completion, verdict: Verdict) -> Sample:
-        if completion.token_ids is None or completion.logprobs is None:
-            raise RunStoppedError("engine", "the engine returns no token ids or log-probabilities; training needs both")
-        value = outcome(verdict, self.reward)
-        added = shaping(len(completion.token_ids), self.sampling.max_tokens, self.reward)
-        decided = not math.isnan(value)
-        return Sample(
-            response=completion.text,
-            token_ids=completion.token_ids,
-            logprobs=completion.logprobs,
-            finish_reason=completion.finish_reason,
-            status=str(verdict.status),
-            reason=verdict.reason,
-            score=verdict.score if decided else None,
-            reward=value + added if decided else None,
+    def _rewards(
+        self, found: Sequence[tuple[Completion, Verdict]], reward: Reward, version: int, budget: int
+    ) -> list[float | None]:
+        return shaped(
+            [outcome(verdict, reward) for _, verdict in found],
+            [verdict.status is Status.CORRECT for _, verdict in found],
+            [len(completion.token_ids or ()) for completion, _ in found],
+            max_tokens=budget,
+            reward=reward,
+            updates=version,
         )
+
+    def _group(self, draw: Draw, found: Sequence[tuple[Completion, Verdict]], version: int, budget: int) -> Group:
+        rewards = self._rewards(found, self.reward, version, budget)
+        problem = draw.task.problem
+        return Group(
+            key=draw.key,
+            problem_id=problem.id,
+            question=problem.question,
+            ground_truth=problem.ground_truth,
+            prompt_ids=draw.task.prompt_ids,
+            samples=tuple(_sample(*pair, reward) for pair, reward in zip(found, rewards, strict=True)),
+            version=version,
+        )
+
+    def _with_greedy(self, group: Group, found: tuple[Completion, Verdict], budget: int) -> Group:
+        """An undecided greedy response counts as wrong: any baseline that no sample enters leaves the mean gradient.
+
+        Terms that compare the lengths of a group say nothing of one response, so they leave the baseline alone.
+        """
+        (value,) = self._rewards([found], replace(self.reward, length=None), group.version, budget)
+        greedy = self.reward.wrong if value is None else value
+        return replace(group, greedy=greedy, greedy_tokens=len(found[0].token_ids or ()))
 
     def _check_undecided(self, drawn: Sequence[Group]) -> None:
         samples = [sample for group in drawn for sample in group.samples]
@@ -261,16 +303,18 @@ class GroupSource:
         )
 
 
-def _group(draw: Draw, samples: tuple[Sample, ...], version: int) -> Group:
-    problem = draw.task.problem
-    return Group(
-        key=draw.key,
-        problem_id=problem.id,
-        question=problem.question,
-        ground_truth=problem.ground_truth,
-        prompt_ids=draw.task.prompt_ids,
-        samples=samples,
-        version=version,
+def _sample(completion: Completion, verdict: Verdict, reward: float | None) -> Sample:
+    if completion.token_ids is None or completion.logprobs is None:
+        raise RunStoppedError("engine", "the engine returns no token ids or log-probabilities; training needs both")
+    return Sample(
+        response=completion.text,
+        token_ids=completion.token_ids,
+        logprobs=completion.logprobs,
+        finish_reason=completion.finish_reason,
+        status=str(verdict.status),
+        reason=verdict.reason,
+        score=verdict.score if reward is not None else None,
+        reward=reward,
     )
 
 

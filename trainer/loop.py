@@ -83,7 +83,7 @@ def _steps(run: Run) -> tuple[str, str]:
 
 def _step(run: Run) -> None:
     state, clock = run.state, Clock()
-    filled = run.source.fill(state.version, clock)
+    filled = run.source.fill(state.version, clock, step=state.step, progress=_progress(run))
     state.step += 1
     state.generated_tokens += sum(group.tokens for group in filled.drawn)
     state.pass_rates = pass_rate_histogram(filled.drawn)
@@ -110,6 +110,13 @@ def _step(run: Run) -> None:
     run.log.append(metrics)
     run.trackers.log(metrics, state.step)
     _tell(run, metrics)
+
+
+def _progress(run: Run) -> float:
+    """Share of the run that is over, by steps or by tokens, whichever will end it."""
+    config, state = run.config, run.state
+    tokens = 0.0 if config.max_generated_tokens is None else state.generated_tokens / config.max_generated_tokens
+    return max(state.step / config.steps, tokens)
 
 
 def _update(run: Run, filled: Filled) -> Totals:

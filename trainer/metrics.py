@@ -25,6 +25,7 @@ def sampling_metrics(filled: Filled) -> Numbers:
         "groups/kept": len(filled.kept),
         "groups/kept_share": len(kept) / len(filled.drawn) if filled.drawn else None,
         "groups/surplus": len(filled.surplus),
+        "groups/copies": filled.copies,
         "groups/stale": filled.stale,
         "groups/rounds": filled.rounds,
         "groups/skipped_total": filled.skipped,

@@ -194,5 +194,11 @@ def check_options(function: Callable[..., Any], options: Options, positional: in
     known = list(inspect.signature(function).parameters)[positional:]
     unknown = sorted(set(options) - set(known))
     if not unknown:
-        return None
+        return _missing(function, options, positional)
     return f"unknown option '{unknown[0]}'; known options: {', '.join(known) or 'none'}"
+
+
+def _missing(function: Callable[..., Any], options: Options, positional: int) -> str | None:
+    parameters = list(inspect.signature(function).parameters.values())[positional:]
+    missing = [item.name for item in parameters if item.default is item.empty and item.name not in options]
+    return f"needs the option '{missing[0]}'" if missing else None

@@ -7,9 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from pipeline.config import RecipeError
 from pipeline.problem import Problem
 from trainer.config import PromptRules
-from trainer.curriculum import GRESO_EASY_TARGET, greso_explore, greso_skip, informative_chance
+from trainer.curriculum import (
+    E2H,
+    GRESO_EASY_TARGET,
+    greso_explore,
+    greso_skip,
+    informative_chance,
+    keep_by_level,
+    levels_by_rate,
+)
 
 PRIOR_FLOOR = 0.05
 """Least chance of being drawn that a measured pass rate leaves: the model changes."""
@@ -64,11 +73,12 @@ class PromptStream:
         self.epoch = 0
         self.place = 0
         self.streaks: dict[str, int] = {}  # consecutive visits all right (positive) or all wrong (negative)
-        self.seen: dict[str, tuple[float, float]] = {}  # (right, attempts), older visits count less; with a prior
+        self.seen: dict[str, tuple[float, float]] = {}  # (right, attempts), older visits count less; where a rule asks
         self.dropped: set[str] = set()
         self.explore_easy = 0.5
         self.explore_hard = 0.5
         self.skipped = 0
+        self._levels = _levels(tasks, self.rules)
         self._order = self._order_of(0)
 
     def _uniform(self, purpose: str, epoch: int, problem_id: str) -> int:
@@ -78,18 +88,21 @@ class PromptStream:
     def _order_of(self, epoch: int) -> list[str]:
         return sorted(self.tasks, key=lambda problem_id: (self._uniform("order", epoch, problem_id), problem_id))
 
-    def draw(self, count: int) -> list[Draw]:
-        """The next `count` visits. After as many prompts left out in a row as there are, the next one is drawn in any
-        case: a pool that is solved altogether must show that it is, not stop the run from drawing."""
+    def draw(self, count: int, progress: float = 0.0) -> list[Draw]:
+        """The next `count` visits; progress: share of the run that is over, for a curriculum.
+
+        After as many prompts left out in a row as there are, the next one is drawn in any case: a pool that is solved
+        altogether must show that it is, not stop the run from drawing.
+        """
         draws: list[Draw] = []
-        left_out = 0
+        left_out, keep_by_level = 0, self._keep_by_level(progress)
         while len(draws) < count:
             if self.place == len(self._order):
                 self.epoch, self.place = self.epoch + 1, 0
                 self._order = self._order_of(self.epoch)
             problem_id = self._order[self.place]
             self.place += 1
-            if left_out < len(self._order) and self._leaves_out(problem_id):
+            if left_out < len(self._order) and self._leaves_out(problem_id, keep_by_level):
                 left_out += 1
                 self.skipped += 1
             else:
@@ -97,19 +110,31 @@ class PromptStream:
                 draws.append(Draw(task=self.tasks[problem_id], epoch=self.epoch))
         return draws
 
-    def _leaves_out(self, problem_id: str) -> bool:
+    def _keep_by_level(self, progress: float) -> list[float]:
+        curriculum = self.rules.curriculum
+        if curriculum is None:
+            return []
+        return keep_by_level(E2H[curriculum.name](min(progress, 1.0), 1.0, **curriculum.options), self._levels)
+
+    def _leaves_out(self, problem_id: str, keep_by_level: Sequence[float]) -> bool:
         if problem_id in self.dropped:
             return True
-        return self._uniform("skip", self.epoch, problem_id) / 2**64 < self._skip_probability(problem_id)
+        keep = self._keep_probability(problem_id)
+        if keep_by_level:
+            keep *= keep_by_level[self._levels[problem_id]]
+        return self._uniform("skip", self.epoch, problem_id) / 2**64 < 1.0 - keep
 
-    def _skip_probability(self, problem_id: str) -> float:
+    def _keep_probability(self, problem_id: str) -> float:
         keep = 1.0
         if self.rules.prior:
             keep *= max(PRIOR_FLOOR, self._chance(problem_id))
+        if self.rules.skip == "success":
+            right, attempts = self.seen.get(problem_id, (0.0, 1.0))  # a new prompt counts as unsolved
+            keep *= max(PRIOR_FLOOR, 1.0 - right / attempts)
         streak = self.streaks.get(problem_id, 0)
         if self.rules.skip == "greso" and self.epoch > 0:
             keep *= 1.0 - greso_skip(abs(streak), self.explore_easy if streak > 0 else self.explore_hard)
-        return 1.0 - keep
+        return keep
 
     def _chance(self, problem_id: str) -> float:
         """That a group varies: by the pass rate that curation measured last and the visits since; 1 without any."""
@@ -128,8 +153,9 @@ class PromptStream:
             kind = _kind(group.scores)
             before = self.streaks.get(group.problem_id, 0)
             self.streaks[group.problem_id] = before + kind if before * kind >= 0 and kind else kind
-            if self.rules.prior:
-                right, attempts = self.seen.get(group.problem_id) or self._measured(group.problem_id)
+            if self.rules.prior or self.rules.skip == "success":
+                measured = self._measured(group.problem_id) if self.rules.prior else (0.0, 0.0)
+                right, attempts = self.seen.get(group.problem_id) or measured
                 now = (sum(group.scores), len(group.scores))
                 self.seen[group.problem_id] = (MEMORY * right + now[0], MEMORY * attempts + now[1])
             mean = sum(group.scores) / len(group.scores)
@@ -162,6 +188,23 @@ class PromptStream:
         self.seen = {key: (right, attempts) for key, (right, attempts) in state["seen"].items()}
         self.explore_easy, self.explore_hard = state["explore_easy"], state["explore_hard"]
         self._order = self._order_of(self.epoch)
+
+
+def _levels(tasks: Sequence[Task], rules: PromptRules) -> dict[str, int]:
+    """Each problem's difficulty level where a curriculum asks for one. Raises RecipeError without pass rates."""
+    if rules.curriculum is None:
+        return {}
+    rates: dict[str, float] = {}
+    for problem in (task.problem for task in tasks):
+        if problem.difficulty and problem.difficulty[-1].attempts:
+            rates[problem.id] = problem.difficulty[-1].correct / problem.difficulty[-1].attempts
+        elif problem.pass_rate is not None:
+            rates[problem.id] = problem.pass_rate
+        else:
+            raise RecipeError(
+                f"prompts.curriculum: row {problem.id} of the shards has no pass rate; curate with stages.difficulty"
+            )
+    return levels_by_rate(rates, int(str(rules.curriculum.options["levels"])))
 
 
 def _kind(scores: Sequence[float]) -> int:

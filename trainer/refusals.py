@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 from pipeline.config import RecipeError
 from trainer.advantages import ADVANTAGES
 from trainer.corrections import CORRECTIONS
+from trainer.curriculum import E2H
 from trainer.losses import LOSSES
 from trainer.losses.reduce import AGGREGATIONS
 from trainer.objective import check_options
+from trainer.rewards import LENGTH_TERMS
 
 if TYPE_CHECKING:
     from trainer.config import Choice, TrainConfig
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
 def check(config: TrainConfig) -> None:
     """What the types cannot say. Raises RecipeError with every problem found."""
-    problems = [*_names(config), *_sampling(config), *_counts(config)]
+    problems = [*_names(config), *_sampling(config), *_stages(config), *_rewards(config), *_counts(config)]
     if problems:
         raise RecipeError("\n".join(problems))
 
@@ -44,6 +46,8 @@ def _names(config: TrainConfig) -> list[str]:
         ("advantage", config.advantage, {name: item.estimate for name, item in ADVANTAGES.items()}, 1),
         ("loss", config.loss, {name: item.matrix for name, item in LOSSES.items()}, 1),
         ("correction", config.correction, dict(CORRECTIONS), 3),
+        ("reward.length", config.reward.length, dict(LENGTH_TERMS), 2),
+        ("prompts.curriculum", config.prompts.curriculum, dict(E2H), 2),
     ]
     for key, choice, known, positional in choices:
         if choice is None:
@@ -73,6 +77,50 @@ def _sampling(config: TrainConfig) -> list[str]:
             )
     if config.filter.keep == "informative" and sampling.samples < 2:
         problems.append("sampling.samples: a group of one never varies; raise it or set filter.keep = 'all'")
+    return problems
+
+
+def _stages(config: TrainConfig) -> list[str]:
+    sampling, problems = config.sampling, []
+    ends = [0, *(stage.until_step for stage in sampling.stages)]
+    budgets = [0, *(stage.max_tokens for stage in sampling.stages), sampling.max_tokens]
+    if ends != sorted(set(ends)) or budgets != sorted(set(budgets)):
+        problems.append(
+            "sampling.stages: until_step and max_tokens must rise from stage to stage, and sampling.max_tokens, the "
+            "budget after the last one, must be the largest"
+        )
+    if sampling.stages and config.reduction.name == "constant" and config.reduction.max_length is None:
+        problems.append(
+            "reduction.max_length: must be given with sampling.stages; L_max is one number of the whole run"
+        )
+    if sampling.stages and 0 < min(budgets[1:]) <= config.reward.overlong_cache:
+        problems.append("reward.overlong_cache: must be smaller than the budget of every stage")
+    if config.prompts.prior and config.prompts.skip == "success":
+        problems.append("prompts.skip: success and prompts.prior both weigh by pass rates; choose one of them")
+    curriculum = config.prompts.curriculum
+    if curriculum is not None and not _whole(curriculum.options.get("levels", 2), 2):
+        problems.append("prompts.curriculum.options: levels must be a whole number, 2 or more")
+    return problems
+
+
+def _whole(value: object, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+
+
+def _rewards(config: TrainConfig) -> list[str]:
+    length, problems = config.reward.length, []
+    if config.reward.length_after < 0 or (length is None and config.reward.length_after):
+        problems.append(
+            "reward.length_after: counts updates before reward.length begins; without a length it says nothing"
+        )
+    if length is None:
+        return problems
+    for name, value in length.options.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+            problems.append(f"reward.length.options: {name} must be a number, 0 or more (got {value!r})")
+    target = length.options.get("target", 1)
+    if not isinstance(target, int) or not 1 <= target <= config.sampling.max_tokens:
+        problems.append("reward.length.options: target must be a whole number from 1 to sampling.max_tokens")
     return problems
 
 

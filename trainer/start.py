@@ -99,6 +99,7 @@ def _source(config: TrainConfig, engine: TorchEngine, scorer: Scorer, tasks: lis
         rules=config.filter,
         reward=config.reward,
         seed=config.seed,
+        greedy=config.advantage.name == "greedy",
     )
 
 

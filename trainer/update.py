@@ -116,6 +116,7 @@ class Updater:
             logp_rollout_BT=rows.logp_rollout_BT,
             logp_ref_BT=ref_BT,
             entropy_BT=entropy_BT,
+            greedy_B=rows.greedy_B,
         )
 
     def _measure(self, totals: Totals, parts: Sequence[Rows], steps: Sequence[StepRows]) -> None:

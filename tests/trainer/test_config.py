@@ -68,6 +68,25 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"reward": {"correct": -1.0}}, "reward.correct"),
     ({"evaluation": {"every": 5}}, "evaluation.shards"),
     ({"loss": {"name": "luffy"}}, "demonstrations"),
+    ({"reward": {"length": {"name": "kimy"}}}, "reward.length.name: unknown 'kimy'"),
+    ({"reward": {"length": {"name": "l1_max"}}}, "reward.length.options: l1_max: needs the option 'target'"),
+    ({"reward": {"length": {"name": "kimi", "options": {"target": 3}}}}, "unknown option 'target'"),
+    ({"reward": {"length": {"name": "l1_exact", "options": {"target": 7}}}}, "from 1 to sampling.max_tokens"),
+    ({"reward": {"length": {"name": "kimi", "options": {"weight": -1.0}}}}, "weight must be a number"),
+    ({"reward": {"length_after": 3}}, "reward.length_after"),
+    ({"prompts": {"curriculum": {"name": "e2h_cosine"}}}, "needs the option 'levels'"),
+    ({"prompts": {"curriculum": {"name": "e2h_cosine", "options": {"levels": 1}}}}, "2 or more"),
+    ({"prompts": {"prior": True, "skip": "success"}}, "choose one of them"),
+    ({"sampling": {"stages": [{"until_step": 2, "max_tokens": 9}]}}, "sampling.stages"),
+    ({"sampling": {"stages": [{"until_step": 0, "max_tokens": 3}]}}, "sampling.stages"),
+    (
+        {"algorithm": "dr_grpo", "sampling": {"stages": [{"until_step": 2, "max_tokens": 3}]}},
+        "reduction.max_length: must be given with sampling.stages",
+    ),
+    (
+        {"sampling": {"stages": [{"until_step": 2, "max_tokens": 3}]}, "reward": {"overlong_cache": 3}},
+        "smaller than the budget of every stage",
+    ),
 ]
 
 

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from engines.engine import Completion
 from engines.torch_engine import TorchEngine
+from pipeline.config import RecipeError
 from pipeline.problem import Difficulty, Problem
 from trainer.clock import Clock
-from trainer.config import GroupFilter, PromptRules, Reward, Sampling
-from trainer.curriculum import informative_chance
+from trainer.config import Choice, GroupFilter, PromptRules, Reward, Sampling, Stage
+from trainer.curriculum import informative_chance, keep_by_level, levels_by_rate
 from trainer.groups import (
     Group,
     GroupSource,
@@ -29,6 +33,7 @@ from trainer.groups import (
     pass_rate_histogram,
 )
 from trainer.prompts import Draw, PromptStream, Task
+from trainer.rewards import shaped
 from verifiers.verdict import Verdict, correct, incorrect
 
 MakeSource = Callable[..., GroupSource]
@@ -54,13 +59,21 @@ def engine(model_folder: Path) -> TorchEngine:
 
 @pytest.fixture
 def make_source(engine: TorchEngine, problems: list[Problem]) -> MakeSource:
-    def make(scorer: Scorer, *, rules: GroupFilter | None = None, reward: Reward | None = None) -> GroupSource:
+    def make(
+        scorer: Scorer,
+        *,
+        rules: GroupFilter | None = None,
+        reward: Reward | None = None,
+        sampling: Sampling | None = None,
+        greedy: bool = False,
+    ) -> GroupSource:
         tasks = [Task(problem=p, prompt_ids=tuple(engine.encode([5, 6, 7 + i]))) for i, p in enumerate(problems)]
         return GroupSource(
             stream=PromptStream(tasks, seed=0),
             sampler=engine,
             scorer=scorer,
-            sampling=Sampling(prompts=4, samples=3, max_tokens=5),
+            sampling=sampling or Sampling(prompts=4, samples=3, max_tokens=5),
+            greedy=greedy,
             rules=rules or GroupFilter(),
             reward=reward or Reward(),
             seed=0,
@@ -270,3 +283,122 @@ def test_undecidable_towers_pay_no_more_than_wrong_answers(make_source: MakeSour
         assert {sample.reward for group in filled.drawn for sample in group.samples} == {0.0}
         assert not filled.kept
         assert pass_rate_histogram(filled.drawn) == "all wrong 4, mixed 0, all right 0, undecided 0"
+
+
+def test_copies_of_informative_groups_replace_missing_ones(make_source: MakeSource, problems: list[Problem]) -> None:
+    """POLARIS: one round, and the batch keeps its size; without an informative group there is nothing to copy."""
+    rules = GroupFilter(max_gen_batches=1, on_exhausted="replace")
+    first = make_source(ByProblem([])).fill(0, Clock()).drawn[:2]
+    filled = make_source(ByProblem([group.problem_id for group in first[:1]]), rules=rules).fill(0, Clock())
+    assert [group.key for group in filled.kept] == [first[0].key] * 4
+    assert (filled.copies, filled.rounds, filled.surplus) == (3, 1, [])
+    assert make_source(ByProblem([]), rules=rules).fill(0, Clock()).kept == []
+    assert problems
+
+
+def test_the_greedy_response_is_a_baseline_and_is_charged(make_source: MakeSource, problems: list[Problem]) -> None:
+    class GreedyRight:
+        """Only the response that no group holds is right."""
+
+        def __call__(self, samples: Sequence[tuple[Draw, int, Completion]], /) -> Sequence[Verdict]:
+            return [correct("x", None) if sample == 3 else incorrect("x", None) for _, sample, _ in samples]
+
+    filled = make_source(GreedyRight(), rules=GroupFilter(keep="all"), greedy=True).fill(0, Clock())
+    for group in filled.kept:
+        assert group.greedy == 1.0
+        assert group.scores == [0.0] * 3
+        assert group.tokens == sum(len(sample.token_ids) for sample in group.samples) + group.greedy_tokens
+        assert group.greedy_tokens > 0
+        assert group_from_json(json.loads(json.dumps(group_to_json(group)))) == group
+    again = make_source(ByProblem([]), rules=GroupFilter(keep="all"), greedy=True)
+    assert [g.greedy_tokens for g in again.fill(0, Clock()).kept] == [g.greedy_tokens for g in filled.kept]
+    assert problems
+
+
+def test_stages_give_the_budget_of_the_step(make_source: MakeSource) -> None:
+    stages = (Stage(until_step=2, max_tokens=2), Stage(until_step=3, max_tokens=3))
+    sampling = Sampling(prompts=2, samples=2, max_tokens=5, stages=stages)
+    assert [sampling.budget(step) for step in range(5)] == [2, 2, 3, 5, 5]
+    source = make_source(ByProblem([]), rules=GroupFilter(keep="all"), sampling=sampling)
+    for step, budget in ((0, 2), (2, 3), (3, 5)):
+        drawn = source.fill(0, Clock(), step=step).drawn
+        assert max(len(sample.token_ids) for group in drawn for sample in group.samples) == budget
+
+
+def measured(problem: Problem, right: int) -> Problem:
+    entry = Difficulty(model="m", sampler_digest="d", correct=right, attempts=50, truncated=0, low=0.0, high=1.0,
+                       bucket="")  # fmt: skip
+    return replace(problem, difficulty=(entry,))
+
+
+@pytest.mark.parametrize("name", ["e2h_cosine", "e2h_gaussian"])
+def test_easy_prompts_come_first(name: str, problems: list[Problem]) -> None:
+    """E2H: the mean difficulty of what is drawn rises over the run, and a resumed stream draws the same."""
+    pool = [measured(problem, place) for place, problem in enumerate(problems)]
+    stream = stream_of(pool, curriculum=Choice(name=name, options={"levels": 5}))
+    means = []
+    for progress in (0.0, 0.5, 1.0):
+        drawn = [draw.task.problem.difficulty[-1].correct for draw in stream.draw(200, progress)]
+        means.append(sum(drawn) / len(drawn))
+    assert means[0] > means[1] + 3 > means[2] + 6
+    resumed = stream_of(pool, curriculum=Choice(name=name, options={"levels": 5}))
+    resumed.restore(json.loads(json.dumps(stream.state())))
+    assert [d.key for d in resumed.draw(20, 1.0)] == [d.key for d in stream.draw(20, 1.0)]
+    with pytest.raises(RecipeError, match="no pass rate"):
+        stream_of(problems, curriculum=Choice(name=name, options={"levels": 5}))
+
+
+def test_levels_are_equal_in_size_and_kept_in_their_shares() -> None:
+    levels = levels_by_rate({f"p{i}": i / 10 for i in range(10)}, 3)
+    assert (levels["p9"], levels["p0"]) == (0, 2)
+    assert sorted(levels.values()) == [0, 0, 0, 0, 1, 1, 1, 2, 2, 2]
+    keep = keep_by_level([0.5, 0.3, 0.2], levels)
+    kept = [size * chance for size, chance in zip((4, 3, 3), keep, strict=True)]
+    assert [value / sum(kept) for value in kept] == pytest.approx([0.5, 0.3, 0.2])
+
+
+def test_prompts_come_in_proportion_to_what_is_missing(problems: list[Problem]) -> None:
+    stream = stream_of(problems, skip="success")
+    half = {problem.id for problem in problems[:25]}
+    stream.observe(
+        [Visit(problem_id=p.id, scores=[1.0] * 6 + [0.0] * 2 if p.id in half else [0.0] * 8) for p in problems]
+    )
+    drawn = [draw.task.problem.id in half for draw in stream.draw(800)]
+    assert sum(drawn) / len(drawn) == pytest.approx(0.2, abs=0.05)  # 1/4 against 1
+
+
+LENGTHS: list[Choice | None] = [
+    None,
+    Choice(name="kimi", options={"weight": 9.0}),
+    Choice(name="l1_exact", options={"target": 3, "alpha": 0.7}),
+    Choice(name="l1_max", options={"target": 2, "alpha": 0.7}),
+]
+
+
+@given(
+    rows=st.lists(st.tuples(st.booleans(), st.integers(0, 8)), min_size=1, max_size=6),
+    length=st.sampled_from(LENGTHS),
+    cache=st.integers(0, 5),
+    wrong=st.sampled_from([0.0, -1.0]),
+)
+def test_length_never_outweighs_correctness(
+    rows: list[tuple[bool, int]], length: Choice | None, cache: int, wrong: float
+) -> None:
+    reward = Reward(length=length, overlong_cache=cache, wrong=wrong)
+    right, lengths = [r for r, _ in rows], [n for _, n in rows]
+    found = shaped([1.0 if r else wrong for r in right], right, lengths, max_tokens=8, reward=reward)
+    values = [value for value in found if value is not None]
+    assert len(values) == len(rows)
+    assert all(value >= wrong - 1e-12 for value, r in zip(values, right, strict=True) if r)
+    assert all(value <= wrong + 1e-12 for value, r in zip(values, right, strict=True) if not r)
+
+
+def test_length_terms_begin_when_asked_and_undecided_rows_are_absent() -> None:
+    reward = Reward(length=Choice(name="kimi"), length_after=2)
+    outcomes, right, lengths = [1.0, math.nan, 1.0, 0.0], [True, False, True, False], [2, 100, 6, 4]
+    before = shaped(outcomes, right, lengths, max_tokens=8, reward=reward, updates=1)
+    assert before == [1.0, None, 1.0, 0.0]
+    after = shaped(outcomes, right, lengths, max_tokens=8, reward=reward, updates=2)
+    assert after == [1.5, None, 0.5, 0.0]
+    l1 = Reward(length=Choice(name="l1_max", options={"target": 4, "alpha": 0.25}))
+    assert shaped([1.0, 1.0], [True, True], [4, 6], max_tokens=8, reward=l1) == [0.5, 0.0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -178,6 +179,20 @@ def test_resume_is_bit_exact(recipe: Recipe, scorer: Scorer, quiet: Console, tmp
         train(config, tmp_path / "cut", console=quiet, scorer=CutScorer())
     train(config, tmp_path / "cut", console=quiet, scorer=scorer)
     assert_same_run(tmp_path / "whole", tmp_path / "cut")
+
+
+def test_resume_is_bit_exact_in_stages_and_with_a_greedy_baseline(
+    recipe: Recipe, scorer: Scorer, quiet: Console, tmp_path: Path
+) -> None:
+    sampling = {"prompts": 4, "samples": 3, "max_tokens": 6, "stages": [{"until_step": 3, "max_tokens": 3}]}
+    config = recipe(algorithm="remax", steps=5, sampling=sampling, reward={"length": {"name": "kimi"}})
+    whole = train(config, tmp_path / "whole", console=quiet, scorer=scorer)
+    for name in ("step-00004", "step-00005"):
+        shutil.copytree(tmp_path / "whole", tmp_path / "cut", dirs_exist_ok=True)
+        (tmp_path / "cut" / "summary.json").unlink()
+        shutil.rmtree(tmp_path / "cut" / "checkpoints" / name, ignore_errors=True)
+        assert train(config, tmp_path / "cut", console=quiet, scorer=scorer).steps == whole.steps
+        assert_same_run(tmp_path / "whole", tmp_path / "cut")
 
 
 def assert_same_run(one: Path, other: Path) -> None:
