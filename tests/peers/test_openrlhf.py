@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
+import importlib
+import json
+import runpy
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -22,15 +24,15 @@ def folder(shards: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
-def prompts(folder: Path, model: Path):
-    from openrlhf.datasets import PromptDataset
-    from openrlhf.datasets.utils import blending_datasets
+def prompts(folder: Path, model: Path) -> Any:
+    loaded = importlib.import_module("openrlhf.datasets")
+    reader = importlib.import_module("openrlhf.datasets.utils")
     from transformers import AutoTokenizer
 
     data = SimpleNamespace(input_key="prompt", label_key="label", apply_chat_template=True)
     strategy = SimpleNamespace(args=SimpleNamespace(data=data), is_rank_0=lambda: True, print=print)
-    rows = blending_datasets(str(folder / "train.parquet"), None, strategy)
-    return PromptDataset(rows, AutoTokenizer.from_pretrained(model), strategy)
+    rows = reader.blending_datasets(str(folder / "train.parquet"), None, strategy)
+    return loaded.PromptDataset(rows, AutoTokenizer.from_pretrained(model), strategy)
 
 
 def test_prompts_and_labels(folder: Path, model: Path, problems: list[Problem]) -> None:
@@ -45,20 +47,13 @@ def test_prompts_and_labels(folder: Path, model: Path, problems: list[Problem]) 
 
 
 def test_the_reward_function_scores_what_the_executor_sends(folder: Path, model: Path) -> None:
-    spec = importlib.util.spec_from_file_location("reward_func", folder / "reward.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["reward_func"] = module
-    spec.loader.exec_module(module)
+    reward_func = runpy.run_path(str(folder / "reward.py"))["reward_func"]
     _, texts, labels, _ = zip(*prompts(folder, model), strict=True)
-    import json
-
     right = [
         f"{text}\\boxed{{{json.loads(label)['ground_truth']}}}<|end|>"
         for text, label in zip(texts, labels, strict=True)
     ]
     for queries, wanted in ((right, 1.0), ([f"{text}no idea<|end|>" for text in texts], 0.0)):
-        found = module.reward_func(queries, list(texts), list(labels))
+        found = reward_func(queries, list(texts), list(labels))
         assert found["rewards"].tolist() == [wanted] * len(texts)
         assert found["extra_logs"]["undecided"].sum() == 0

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pipeline.problem import Problem
 from verifiers.reward import trl_reward
 
-pytest.importorskip("trl")
+trl: Any = pytest.importorskip("trl")
 
 
 def test_one_step_of_grpo(shards: Path, model: Path, problems: list[Problem], tmp_path: Path) -> None:
     from datasets import load_dataset
     from transformers import AutoTokenizer
-    from trl import GRPOConfig, GRPOTrainer
 
     seen: list[tuple[int, set[str]]] = []
 
@@ -24,14 +24,14 @@ def test_one_step_of_grpo(shards: Path, model: Path, problems: list[Problem], tm
         seen.append((len(rewards), {entry["ground_truth"] for entry in columns["reward_model"]}))
         return rewards
 
-    data = load_dataset(str(shards), split="train", cache_dir=str(tmp_path / "cache"))
+    data: Any = load_dataset(str(shards), split="train", cache_dir=str(tmp_path / "cache"))
     assert len(data) == len(problems)
-    trainer = GRPOTrainer(
+    trainer = trl.GRPOTrainer(
         model=str(model),
         processing_class=AutoTokenizer.from_pretrained(model),
         reward_funcs=[reward],
         train_dataset=data,
-        args=GRPOConfig(
+        args=trl.GRPOConfig(
             output_dir=str(tmp_path / "out"),
             max_steps=1,
             per_device_train_batch_size=8,
@@ -55,7 +55,7 @@ def test_one_step_of_grpo(shards: Path, model: Path, problems: list[Problem], tm
 
 def test_rewards_of_right_wrong_and_undecided_completions(problems: list[Problem]) -> None:
     gold = [{"style": "rule", "ground_truth": one.ground_truth} for one in problems]
-    columns = {
+    columns: dict[str, Any] = {
         "reward_model": gold,
         "verifier": [one.verifier for one in problems],
         "verifier_options": [one.verifier_options for one in problems],

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,17 +13,23 @@ from pipeline.problem import Problem
 
 pytest.importorskip("verl")
 
+
+def peer(name: str) -> Any:
+    """A module that only the peer's environment has."""
+    return importlib.import_module(name)
+
+
 REWARD = Path(__file__).resolve().parents[2] / "verifiers" / "reward.py"
 
 
-def dataset(files: list[Path], model: Path, cache: Path):
-    from omegaconf import OmegaConf
+def dataset(files: list[Path], model: Path, cache: Path) -> Any:
     from transformers import AutoTokenizer
-    from verl.utils.dataset import RLHFDataset
 
     settings = {"cache_dir": str(cache), "filter_overlong_prompts_workers": 1, "max_prompt_length": 512}
     names = [str(file) for file in files]
-    return RLHFDataset(names, AutoTokenizer.from_pretrained(model), OmegaConf.create(settings))
+    return peer("verl.utils.dataset").RLHFDataset(
+        names, AutoTokenizer.from_pretrained(model), peer("omegaconf").OmegaConf.create(settings)
+    )
 
 
 def test_every_row_is_there_with_its_gold(shards: Path, model: Path, problems: list[Problem], tmp_path: Path) -> None:
@@ -36,11 +44,11 @@ def test_every_row_is_there_with_its_gold(shards: Path, model: Path, problems: l
 
 
 def test_rows_are_collated(shards: Path, model: Path, problems: list[Problem], tmp_path: Path) -> None:
-    from verl import DataProto
-    from verl.utils.dataset.rl_dataset import collate_fn
 
     found = dataset(sorted((shards / "data").glob("*.parquet")), model, tmp_path)
-    batch = DataProto.from_single_dict(collate_fn([found[place] for place in range(len(found))]))
+    batch = peer("verl").DataProto.from_single_dict(
+        peer("verl.utils.dataset.rl_dataset").collate_fn([found[place] for place in range(len(found))])
+    )
     assert len(batch) == len(problems)
     assert set(batch.non_tensor_batch["data_source"]) == {one.data_source for one in problems}
 
@@ -48,9 +56,7 @@ def test_rows_are_collated(shards: Path, model: Path, problems: list[Problem], t
 def test_verl_loads_our_reward_function_and_its_manager_calls_it(shards: Path, model: Path, tmp_path: Path) -> None:
     import asyncio
 
-    from verl.utils.import_utils import load_extern_object
-
-    score = load_extern_object(module_path=str(REWARD), object_name="compute_score")
+    score = peer("verl.utils.import_utils").load_extern_object(module_path=str(REWARD), object_name="compute_score")
     found = dataset(sorted((shards / "data").glob("*.parquet")), model, tmp_path)
     rows = [found[place] for place in range(len(found))]
     for right in (True, False):
@@ -61,34 +67,35 @@ def test_verl_loads_our_reward_function_and_its_manager_calls_it(shards: Path, m
         }
 
 
-async def managed(score, model: Path, rows: list[dict], right: bool) -> list[dict]:
+async def managed(score: Any, model: Path, rows: list[dict], right: bool) -> list[dict]:
     """What verl's reward manager says of a right or a wrong response to every row."""
     import torch
-    from omegaconf import OmegaConf
-    from tensordict import TensorDict
     from transformers import AutoTokenizer
-    from verl import DataProto
-    from verl.experimental.reward_loop.reward_manager.naive import NaiveRewardManager
-    from verl.utils.dataset.rl_dataset import collate_fn
 
     tokenizer = AutoTokenizer.from_pretrained(model)
-    manager = NaiveRewardManager(OmegaConf.create({}), tokenizer, score)
+    manager = peer("verl.experimental.reward_loop.reward_manager.naive").NaiveRewardManager(
+        peer("omegaconf").OmegaConf.create({}), tokenizer, score
+    )
     found = []
     for row in rows:
         gold = row["reward_model"]["ground_truth"]
         ids = tokenizer(f"\\boxed{{{gold}}}" if right else "no idea", return_tensors="pt")["input_ids"]
-        item = DataProto.from_single_dict(collate_fn([row]))
-        item.batch = TensorDict({"responses": ids, "attention_mask": torch.ones_like(ids)}, batch_size=1)
+        item = peer("verl").DataProto.from_single_dict(peer("verl.utils.dataset.rl_dataset").collate_fn([row]))
+        item.batch = peer("tensordict").TensorDict(
+            {"responses": ids, "attention_mask": torch.ones_like(ids)}, batch_size=1
+        )
         found.append(await manager.run_single(item))
     return found
 
 
 def test_the_export_for_its_own_scorer(shards: Path, model: Path, tmp_path: Path) -> None:
-    from verl.utils.reward_score import default_compute_score
 
     written = export(shards, "verl-default", tmp_path / "out")
     assert (written.written, written.left_out) == ({"train": 1}, {"train": 4})
     found = dataset([tmp_path / "out" / "train.parquet"], model, tmp_path)
     gold = found[0]["reward_model"]["ground_truth"]
     for response, wanted in ((f"Answer: {gold}", True), (f"Answer: {gold}1", False)):
-        assert default_compute_score(found[0]["data_source"], response, gold)["acc"] is wanted
+        assert (
+            peer("verl.utils.reward_score").default_compute_score(found[0]["data_source"], response, gold)["acc"]
+            is wanted
+        )

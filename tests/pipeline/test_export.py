@@ -9,6 +9,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pandas as pd
 import pyarrow.parquet as pq
@@ -145,7 +146,7 @@ def test_load_dataset_infers_nothing(shards: Path, tmp_path: Path) -> None:
     from datasets import load_dataset
 
     export(shards, "nemo-rl", tmp_path / "out")
-    data = load_dataset(str(tmp_path / "out"), split="train", cache_dir=str(tmp_path / "cache"))
+    data: Any = load_dataset(str(tmp_path / "out"), split="train", cache_dir=str(tmp_path / "cache"))
     assert {row["output"] for row in data} == {one.ground_truth for one in PROBLEMS}
 
 

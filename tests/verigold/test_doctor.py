@@ -168,7 +168,7 @@ def failing(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     from trainer.warmstart import build_tokenizer
 
     folder = tmp_path_factory.mktemp("doctor")
-    tokenizer = build_tokenizer()
+    tokenizer: Any = build_tokenizer()
     torch.manual_seed(0)
     config = LlamaConfig(
         vocab_size=len(tokenizer),
@@ -193,7 +193,18 @@ def test_the_command_on_a_model_that_fails(
     model, shards = failing
     flags: dict[str, Any] = {"problems": 6, "samples": 4, "group_size": 4, "max_tokens": 4, "temperature": 1.0}
     with pytest.raises(typer.Exit) as stop:
-        command(shards, model, **flags, instruction="", system=None, seed=0, out=tmp_path, quiet=True)
+        command(
+            shards,
+            str(model),
+            **flags,
+            instruction="",
+            system=None,
+            seed=0,
+            endpoint=None,
+            api_key_env=None,
+            out=tmp_path,
+            quiet=True,
+        )
     assert stop.value.exit_code == 1
     printed = capsys.readouterr().out
     assert "too-hard" not in printed
@@ -203,7 +214,18 @@ def test_the_command_on_a_model_that_fails(
     assert stored["samples"] == 24
     first = (tmp_path / "doctor.json").read_bytes()
     with pytest.raises(typer.Exit):
-        command(shards, model, **flags, instruction="", system=None, seed=0, out=tmp_path, quiet=True)
+        command(
+            shards,
+            str(model),
+            **flags,
+            instruction="",
+            system=None,
+            seed=0,
+            endpoint=None,
+            api_key_env=None,
+            out=tmp_path,
+            quiet=True,
+        )
     assert (tmp_path / "doctor.json").read_bytes() == first
     assert "<html" in (tmp_path / "doctor.html").read_text()
 

@@ -2,7 +2,7 @@
 
 \b
   verigold doctor runs/real --model models/base --out runs/doctor
-  verigold doctor runs/real --model models/base --problems 200 --max-tokens 2048
+  verigold doctor runs/real --model Qwen3-4B --endpoint http://localhost:8000/v1 --max-tokens 2048
 """
 
 from __future__ import annotations
@@ -19,7 +19,15 @@ if TYPE_CHECKING:
 
 def command(
     shards: Annotated[Path, typer.Argument(help="Curated folder, or one Parquet file.")],
-    model: Annotated[Path, typer.Option("--model", help="Folder of a Hugging Face model.", show_default=False)],
+    model: Annotated[
+        str, typer.Option("--model", help="Folder of a Hugging Face model, or its name there.", show_default=False)
+    ],
+    endpoint: Annotated[
+        str | None, typer.Option("--endpoint", help="OpenAI-compatible server, up to and with /v1.")
+    ] = None,
+    api_key_env: Annotated[
+        str | None, typer.Option("--api-key-env", help="Environment variable with the server's key.")
+    ] = None,
     problems: Annotated[int, typer.Option("--problems", min=2, help="Problems drawn from the shards.")] = 64,
     samples: Annotated[int, typer.Option("--samples", min=2, help="Samples a problem.")] = 8,
     group_size: Annotated[int, typer.Option("--group-size", min=2, help="Rollouts a group in training.")] = 8,
@@ -58,10 +66,10 @@ def command(
     if not chosen:
         raise RecipeError(f"{shards}: no problems in there")
     try:
-        cases = examine(_engine(model), chosen, settings, console=stderr_console(quiet=quiet))
+        cases = examine(_engine(model, endpoint, api_key_env), chosen, settings, console=stderr_console(quiet=quiet))
     except EngineError as error:
         raise RecipeError(str(error)) from None
-    measured: dict[str, Any] = {"model": str(model), "shards": str(shards), **measure(cases, settings)}
+    measured: dict[str, Any] = {"model": model, "shards": str(shards), **measure(cases, settings)}
     advice = advise(measured)
     _print(measured, advice)
     if out is not None:
@@ -73,13 +81,12 @@ def command(
         raise typer.Exit(1)
 
 
-def _engine(model: Path) -> Sampler:
-    from transformers.utils import logging
+def _engine(model: str, endpoint: str | None, api_key_env: str | None) -> Sampler:
+    from engines.build import EndpointConfig, TorchConfig, build_engine
 
-    from engines.torch_engine import TorchEngine
-
-    logging.disable_progress_bar()
-    return TorchEngine.from_folder(model)
+    if endpoint is not None:
+        return build_engine(EndpointConfig(kind="endpoint", base_url=endpoint, model=model, api_key_env=api_key_env))
+    return build_engine(TorchConfig(model=Path(model)))
 
 
 def _plain(advice: Advice) -> dict[str, str]:
