@@ -11,6 +11,7 @@ from pipeline.benchmark_hashes import read_hashes, write_hashes
 from pipeline.benchmarks import Benchmark, read_items
 from pipeline.config import RecipeError
 from pipeline.problem import Problem
+from pipeline.sources import Source, read_source
 from pipeline.stage import Context, Outcome
 from pipeline.stages.decontaminate import Decontaminate
 
@@ -182,3 +183,22 @@ def test_reformatted_items_of_math500_are_found(kind: str, make: Make) -> None:
     copies = [make(PERTURBATIONS[kind](row["problem"], n), row["answer"], n) for n, row in enumerate(rows)]
     stage = Decontaminate(benchmarks=(Benchmark(name="math500", path=path, question="problem", answer="answer"),))
     assert sum(hit is not None and hit.rule != "template" for hit in stage.find(copies)) >= 0.99 * len(rows)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("known_by", ["text", "hashes"])
+def test_clean_rows_that_are_flagged_are_few_and_each_was_read(known_by: str, tmp_path: Path) -> None:
+    """GSM8K train against GSM8K test, which share no item: at most one row in a thousand, with a reading of each."""
+    listed = json.loads((ROOT / "benchmarks" / "decontamination_flagged.json").read_text(encoding="utf-8"))
+    path = SAMPLES / "benchmarks" / "gsm8k_test.jsonl.gz"
+    fields: dict[str, Any] = {"question": "question", "answer": "answer", "answer_pattern": "after_hashes"}
+    benchmark = Benchmark(name="gsm8k_test", path=path, **fields)
+    if known_by == "hashes":
+        write_hashes(benchmark, tmp_path / "h.jsonl.gz")
+        benchmark = Benchmark(name="gsm8k_test", hashes=tmp_path / "h.jsonl.gz")
+    source = Source(name="train", path=SAMPLES / "gsm8k_train.jsonl.gz", **fields)
+    rows = [row for row in read_source(source) if isinstance(row, Problem)]
+    hits = Decontaminate(benchmarks=(benchmark,)).find(rows)
+    flagged = {(row.index, hit.index) for row, hit in zip(rows, hits, strict=True) if hit and hit.rule != "template"}
+    assert len(flagged) <= 0.001 * len(rows)
+    assert flagged <= {(one["row"], one["item"]) for one in listed[known_by]}
