@@ -88,12 +88,15 @@ def _words(tokens: Sequence[str]) -> list[str]:
 
 
 _BY_CONTEXT = frozenset(["a", "A", "I", "dollar", "dollars"])
+_BEFORE_A_SENTENCE = frozenset(".?!:;,\"'()[]")
 
 
 def _is_dressing(tokens: Sequence[str], place: int) -> bool:
     """Whether a lone `a` or `I` is a word and no variable, or `dollars` the unit of the number before."""
     if len(tokens[place]) > 1:
         return place > 0 and tokens[place - 1][0].isdigit()
+    if tokens[place] == "A" and place > 0 and tokens[place - 1] not in _BEFORE_A_SENTENCE:
+        return False
     following = tokens[place + 1] if place + 1 < len(tokens) else ""
     return (len(following) > 1 and following.isalpha()) or following[:1].isdigit()
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pipeline.dedupe_rows import Positions, Rows
 from pipeline.dedupe_sketch import BANDS, Counts, Words
-from pipeline.duplicates import COPY, LONG_FORMULA, MANY_NUMBERS, MIN_SHARED, NEAR_COPY, REWORDED, SHARED_CONTENT
+from pipeline.duplicates import COPY, FORMULA_COPY, LONG_FORMULA, MANY_NUMBERS, NEAR_COPY, REWORDED, SHARED_CONTENT
 
 BLOCK = 1 << 20
 """Pairs that are looked at together: bounds memory."""
@@ -113,8 +113,9 @@ def possible(rows: Rows, first: Positions, second: Positions) -> Flags:
     content = Content(rows, first, second)
     similarity = _most_similar(rows, first, second)
     reworded = similarity + content.same_words >= _least(counts["different_numbers"], first, second, apart)
-    reworded &= (content.shared >= MIN_SHARED) & ~(content.equal & (apart > 0))
+    reworded &= (content.shared >= 1) & ~(content.equal & (apart > 0))
     formula = np.minimum(counts["formula"][first], counts["formula"][second]) >= LONG_FORMULA
+    formula &= similarity >= FORMULA_COPY
     bare = (counts["content"][first] == 0) & (counts["content"][second] == 0)
     likely = reworded | (equal & ((similarity >= COPY) | (content.overlap >= SHARED_CONTENT) | formula | bare))
     likely |= near & ((similarity >= NEAR_COPY) | (counts["script"][first] != counts["script"][second]))

@@ -46,6 +46,7 @@ MIN_SHARED = 2
 LONG_FORMULA = 7
 """Tokens of a formula that are no accident."""
 SHARED_FORMULA = 0.5
+FORMULA_COPY = 0.35
 MIN_SHARED_SIGNS = 6
 LONG = 30
 
@@ -100,15 +101,20 @@ def _reworded(pair: Pair, margin: float = 0.0) -> bool:
         return False
     if only_a + only_b and pair.same_words >= VARIANT:
         return False
-    if pair.similarity < least - 1 or len(pair.a.content & pair.b.content) < MIN_SHARED:
+    if pair.similarity < least - 1 or len(pair.a.content & pair.b.content) < _least_words(shared, only_a + only_b):
         return False
     return pair.similarity + pair.same_words >= least + margin and pair.symbols_agree
+
+
+def _least_words(shared: int, apart: int) -> int:
+    """Content words that must be shared; many equal numbers and no other one leave less to chance."""
+    return MIN_SHARED if apart or shared < MANY_NUMBERS else 1
 
 
 def _same_formula(pair: Pair) -> bool:
     """A formula of some length stands in both, and nothing else decides: no other numbers, no word against another."""
     shorter = min(map(len, pair.formulas))
-    if pair.number_gap or shorter < LONG_FORMULA or not pair.symbols_agree:
+    if pair.number_gap or shorter < LONG_FORMULA or not pair.symbols_agree or pair.similarity < FORMULA_COPY:
         return False
     first, second = (
         _weighty(Counter({t: n for t, n in side.items() if not is_formula(t)})) for side in pair.hard_difference

@@ -118,8 +118,11 @@ class Pair:
 
     @cached_property
     def symbols_agree(self) -> bool:
-        """Formulas are not reworded: most operators, variables and functions must be the same where there are some."""
+        """Formulas are not reworded: most operators, variables and functions must be the same where there are some.
+        Letters without operators are no formula (`T-shirt`, `farm A`)."""
         first, second = symbols(self.a), symbols(self.b)
+        if all(symbol.isalpha() or symbol == "/" for symbol in first | second):
+            return True
         most = max(sum(first.values()), sum(second.values()))
         return most <= FEW_SYMBOLS or sum((first & second).values()) >= SAME_SYMBOLS * most
 
