@@ -91,8 +91,9 @@ _PARTS = re.compile(
     r"\s+(?=[A-Z\\$])"
 )
 _PART_ASKS = re.compile(
-    r"\?|(?:\A|[.;,:]\s+|\b(?:then|and|to)\s+)(?:find|compute|determine|calculate|evaluate|what|how|solve|simplify|express"
-    r"|give|state|list|which|prove|show|write|use)\b",
+    r"\?|(?:\A|[.;:]\s+)(?:what|how|which)\b"
+    r"|(?:\A|[.;,:]\s+|\b(?:then|and|to)\s+)(?:find|compute|determine|calculate|evaluate|solve|simplify|express|give|state"
+    r"|list|prove|show|write|use)\b",
     re.IGNORECASE,
 )
 _TWO_PARTS = (("a", "b"), ("i", "ii"), ("1", "2"), ("A", "B"), ("I", "II"))
