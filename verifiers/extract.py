@@ -101,11 +101,11 @@ def final_answer(response: str) -> Answer:
             return _none("no-answer", "tag")
         found = boxed(inner)
         return found if found is not None else _in_text(inner, "tag")
-    boxes = _boxes(text)
-    while boxes and _NEGATED.search(text[max(0, boxes[-1][0] - 40) : boxes[-1][0]]):
-        text, boxes = text[: boxes[-1][0]], boxes[:-1]
-        if not boxes:
-            return _none("no-answer", "box")
+    found = _boxes(text)
+    boxes = _asserted(text, found)
+    if found and not boxes:
+        return _none("no-answer", "box")
+    text = text[: boxes[-1][1]] if len(boxes) < len(found) else text
     box = _joined(text, boxes)
     if box is None or not box.text:
         return box or _in_text(text, "whole")
@@ -164,7 +164,14 @@ def _tagged(text: str) -> str | None:
 
 def boxed(text: str) -> Answer | None:
     """The last box with its neighbours; None when the text holds no box."""
-    return _joined(text, _boxes(text))
+    return _joined(text, _asserted(text, _boxes(text)))
+
+
+def _asserted(text: str, boxes: list[tuple[int, int, str | None]]) -> list[tuple[int, int, str | None]]:
+    """Without boxes at the end that are denied: 13, not 12."""
+    while boxes and _NEGATED.search(text[max(0, boxes[-1][0] - 40) : boxes[-1][0]]):
+        boxes = boxes[:-1]
+    return boxes
 
 
 def _joined(text: str, boxes: list[tuple[int, int, str | None]]) -> Answer | None:

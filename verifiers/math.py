@@ -14,7 +14,7 @@ from verifiers.answer import regions
 from verifiers.answer.compare import same
 from verifiers.answer.cost import towering
 from verifiers.answer.equality import EQUAL, Outcome
-from verifiers.answer.kinds import Answer, Bag, Based, Dotted, Ordered, Scalar, Text, Word
+from verifiers.answer.kinds import Answer, Bag, Based, Dotted, Ordered, Region, Scalar, Text, Word
 from verifiers.answer.notations import with_point
 from verifiers.answer.read import based, listed_words, readings
 from verifiers.answer.tree import Node, TooComplex, Unreadable, holds
@@ -153,10 +153,18 @@ def _verify(response: str, answer: extract.Answer, ground_truth: str, tolerance:
         return correct("exact", text)
     if _INTEGER.fullmatch(text) and _INTEGER.fullmatch(gold.text):
         return correct("exact", text) if int(text) == int(gold.text) else incorrect("different", text)
+    if answer.source == "boxes" and any(isinstance(reading, Word) for reading in gold.readings) and not _several(gold):
+        same_parts = [_match(gold, part, tolerance) for part in text.split(" ; ")]
+        agreed = all(part is not None and part.status is Status.CORRECT for part in same_parts)
+        return correct("exact", text) if agreed else incorrect("hedged", text)
     verdict = _by_views(gold, answer, text, tolerance)
     if verdict.status is Status.INCORRECT and _answers_all_parts(gold, answer):
         return _match(gold, " ; ".join(answer.parts), tolerance) or verdict
     return verdict
+
+
+def _several(gold: Gold) -> bool:
+    return gold.letters is not None or any(isinstance(reading, Bag | Ordered | Region) for reading in gold.readings)
 
 
 def _answers_all_parts(gold: Gold, answer: extract.Answer) -> bool:

@@ -15,7 +15,10 @@ GOLDS = (
     r"5 \text{ cm}", r"\$18", "3:4", "(1, -2)", r"\{1, 2, 3\}", "[0, 1)", r"(-\infty, 2) \cup (3, \infty)", "x > 3",
     "2x+3y=6", "x=5", r"\begin{pmatrix}1&2\\3&4\end{pmatrix}", "x^2-4", "f(x)=2x+1", "3+4i", "1011_2", r"45^\circ",
     "2:30 pm", "March 5, 2020", "Yes", r"\infty", r"\emptyset", r"\pm 3", "B", "increasing", r"2^{100}",
-    r"\log_2 5", r"\mathbb{R}", "Tuesday",
+    r"\log_2 5", r"\mathbb{R}", "Tuesday", "1 hour 30 minutes", "5'6''", r"30^\circ 15'", "€9,99", r"\binom{7}{3}",
+    r"\{(1, 2), (2, 1)\}", r"\begin{bmatrix}3\\-1\end{bmatrix}", r"-\infty", "no solution", "True", "third quadrant",
+    r"\frac{5}{11}", r"3.2 \times 10^{5}", r"60 \text{ km/h}", "increasing", r"y=\pm\frac{3}{4}x", r"1, 2, \ldots, n",
+    r"e^{i\pi/3}", "A, C", "does not exist", r"|x-3| \le 2", r"0.1\overline{6}",
 )  # fmt: skip
 
 numbers = st.integers(-(10**6), 10**6)
@@ -101,6 +104,37 @@ def test_text_after_the_final_box_changes_nothing(gold: int, said: int, after: s
     longer = verify_math(rf"We get \boxed{{{said}}}.{after}", str(gold))
     assert plain.status is longer.status
     assert (plain.status is Status.CORRECT) == (gold == said)
+
+
+REMARKS = (
+    "", "\n\nThis completes the solution.", " I checked it twice.", "\n\nNote that $3 + 4 = 7$ was used.", "\n\n---\n",
+    " Let me know if you have questions.", r" $\blacksquare$", "<|im_end|>", "</s>", "\n(as required)", " 🎉",
+    "\nIn general such problems are solved by 2 steps.", "\n\n% end of file", "\nQ.E.D.",
+    "\nNote to the grader: be kind.",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("said", GOLDS)
+def test_remarks_after_the_final_box_change_nothing(said: str) -> None:
+    """For every type of answer, where it is right and where another one was asked for."""
+    golds = (said, "97") if said != "B" else (said, "C")
+    for gold in golds:
+        verdicts = [verify_math(rf"Hence $\boxed{{{said}}}$.{remark}", gold) for remark in REMARKS]
+        assert {verdict.status for verdict in verdicts} == {verdicts[0].status}
+        assert (verdicts[0].status is Status.CORRECT) == (gold == said)
+
+
+@pytest.mark.parametrize("said", GOLDS)
+def test_a_denied_or_hedged_answer_is_none(said: str) -> None:
+    hedged = [rf"Maybe $\boxed{{{said}}}$ or $\boxed{{97i}}$."] if said not in ("B", "A, C") else []
+    for text in (*hedged, rf"$\boxed{{97}}$, not $\boxed{{{said}}}$."):
+        assert verify_math(text, said).status is Status.INCORRECT
+
+
+@pytest.mark.parametrize("gold", GOLDS)
+def test_white_space_and_fences_change_nothing(gold: str) -> None:
+    for frame in (" {} ", "\n{}\n", r"\displaystyle {}", r"\, {} \,", "{{{}}}", "${}$"):
+        assert verify_math(rf"\boxed{{{frame.format(gold)}}}", gold).status is Status.CORRECT
 
 
 @given(numbers, numbers)

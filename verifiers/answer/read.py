@@ -121,6 +121,8 @@ def _primes(text: str) -> Iterator[str]:
 
 def _more(text: str, wordy: bool) -> Iterator[Answer]:
     """Rarer ways to read a text: mathematics said in words, 9.8\\frac{m}{s^2}, x1, P(7,3) as arrangements."""
+    if text.startswith("{") and text.endswith("}") and "{" not in text[1:]:
+        text = text[1:-1].strip() or text
     rewritten_text = in_signs(text) if wordy else None
     indexed = _INDEXED.fullmatch(text)
     arranged = _ARRANGED.fullmatch(text)

@@ -19,6 +19,7 @@ _ASIDE = re.compile(
     r"|, (?=[a-z])|[.!?]\s|:\s"
     r"|\s\((?=(?:since|because|as|where|which|that is|i\.e|rounded|the|see|for)\b)"
 )
+_REASON = re.compile(r"\s\((?:since|because|as|where|which|that is|i\.e)\b")
 _GOES_ON = re.compile(
     r"\b(?:but|then|next|still)\b.{0,60}$|\b(?:need|have|want|try|trying|left|going|asked|remains) to\b"
 )
@@ -70,6 +71,8 @@ def views(text: str, *, sentence: bool) -> Iterator[str]:
         return
     if sentence and _CUT.search(text):
         return
+    if sentence and (reason := _REASON.search(text)):
+        yield from views(text[: reason.start()], sentence=True)
     text = _TEXT.sub(r" \1 ", text)
     while text.startswith("{") and text.endswith("}") and "{" not in text[1:]:
         text = text[1:-1]
