@@ -100,7 +100,9 @@ def serve(name: str, cases: Path, perf: Path, graded: Path) -> None:
     logging.disable(logging.CRITICAL)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     judge = judge_of(name)
+    # units and worker processes are loaded before any clock runs
     judge({"ground_truth": "7", "response": r"\boxed{5 \text{ cm}}"})
+    judge({"ground_truth": "7", "response": r"\boxed{\int_0^1 x\,dx}"})
     verdicts = [timed(judge, row) for row in read(cases)]
     pairs = throughput(judge, read(perf), PASSES)
     mathematics = [row for row in read(graded) if row.get("verifier", "math") == "math"]

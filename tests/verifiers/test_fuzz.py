@@ -39,6 +39,19 @@ def test_random_fragments() -> None:
     assert statuses[Status.UNDECIDED] == 0
 
 
+FOUND = (
+    (r"2\sqrt{3}", r"\boxed{\begin{pmatrix}&2\end{pmatrix}}"), ("1011_2", r"\boxed{1011_❽}"),
+    (r"2\sqrt{3}", r"\boxed{\begin{pmatrix}&2\boxed\end{pmatrix}}"), ("7", r"\boxed{7^②}"),
+)  # fmt: skip
+"""Kinds of text on which a verifier once raised: an empty cell, digits that are none."""
+
+
+@pytest.mark.parametrize(("gold", "response"), FOUND)
+def test_once_raised(gold: str, response: str) -> None:
+    assert verify_math(response, gold).status is Status.INCORRECT
+    assert verify_math(rf"\boxed{{{gold}}}", response.removeprefix(r"\boxed{").removesuffix("}")).score != 1.0
+
+
 def test_bulk_program_bounds_time_and_memory() -> None:
     """In a process of its own, for other tests' libraries fill the memory of this one."""
     program = Path(__file__).resolve().parents[2] / "benchmarks" / "fuzz_verifiers.py"

@@ -122,6 +122,8 @@ def _one_system(found: Sequence[Scalar]) -> Sequence[Scalar]:
 
 
 def _currency(tokens: Tokens) -> tuple[Unit | None, Tokens]:
+    if not tokens:
+        return None, tokens
     if len(tokens) > 1 and tokens[-1].value in "€£¥" and tokens[-2].kind == "num":
         return units.lookup(tokens[-1].value), tokens[:-1]
     place = 1 if len(tokens) > 1 and tokens[0].value in "-+" else 0
