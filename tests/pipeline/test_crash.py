@@ -25,6 +25,7 @@ from pipeline.run import CurateConfig, curate
 ROOT = Path(__file__).resolve().parent.parent.parent
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
 VERIGOLD = (sys.executable, "-c", "from verigold.cli import main; main()")
+SLOW = (pytest.mark.slow, pytest.mark.timeout(1800))
 MakeRecipe = Callable[..., Path]
 
 PROGRAM = """
@@ -125,8 +126,8 @@ class Killer:
     [
         (1, 40, 15),
         (2, 40, 5),
-        pytest.param(2, 400, 20, marks=pytest.mark.slow),
-        pytest.param(7, 400, 20, marks=pytest.mark.slow),
+        pytest.param(2, 400, 20, marks=SLOW),
+        pytest.param(7, 400, 20, marks=SLOW),
     ],
 )
 def test_sigkill_of_the_whole_tree_at_random_moments(
