@@ -122,6 +122,8 @@ def _alone(text: str) -> str | None:
     if _SENTENCE.match(rest) or _ARTICLE.match(text):
         return None
     letter = match.group(1).upper()
+    if re.match(r"(?:or|/)(?!\w)", rest):
+        return letter + "/"
     if rest and re.fullmatch(r"(?:[A-J](?![\w'])[\s,.?/]*)+", rest):
         return "".join(sorted({letter, *_LETTER.findall(rest)}))
     others = _NEXT.match(" " + rest) if rest else None

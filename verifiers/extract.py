@@ -26,6 +26,8 @@ _END_TOKENS = re.compile(
 )
 """What a sampler that does not skip special tokens leaves at the end."""
 _BOX = re.compile(r"\\(?:boxed|fbox|framebox)(?![A-Za-z])\s{0,4}|\bboxed(?=\{)")
+_SCRIPT = re.compile(r"[_^](?:\d|\\circ(?![A-Za-z])|\{[^{}]{1,20}\})")
+"""A subscript or exponent behind a box belongs to the answer: a base, a degree mark."""
 _BARE_BOX = re.compile(r"-?[\d.,]*\d|[A-Za-z](?![A-Za-z])|\\[A-Za-z]+(?:\{[^{}\n]{1,40}\}){0,2}")
 _CONNECTORS = re.compile(
     r"(?:[\s,;$&]|\\[,;:! ()\[\]]|\\q?quad|\\\\|\\text\s?\{[\s,]{0,3}(?:and|or)?[\s,]{0,3}\}|and|or|以及|和|或|、|，)*",
@@ -191,7 +193,8 @@ def _joined(text: str, boxes: list[tuple[int, int, str | None]]) -> Answer | Non
     parts.reverse()
     every = tuple((found or "").strip() for _, _, found in boxes) if 1 < len(boxes) <= MAX_PARTS else ()
     if len(parts) == 1:
-        return Answer(text=parts[0].strip(), source="box", parts=every)
+        script = _SCRIPT.match(text, boxes[-1][1])
+        return Answer(text=parts[0].strip() + (script.group() if script else ""), source="box", parts=every)
     return Answer(text=" ; ".join(part.strip() for part in parts), source="boxes", parts=every)
 
 
