@@ -325,7 +325,7 @@ question = "question"
 answer = "answer"
 [sampling]
 engine = {{kind = "endpoint", base_url = "{url}", model = "tiny", api_key_env = "TINY_KEY", timeout_s = 10.0}}
-max_tokens = 6
+max_tokens = 3
 [stages.answerable]
 samples = 1
 """
@@ -345,7 +345,7 @@ def curate(folder: Path) -> subprocess.Popen[bytes]:
 
 
 def finish(process: subprocess.Popen[bytes]) -> str:
-    out, err = process.communicate(timeout=600)
+    out, err = process.communicate(timeout=1800)
     assert process.returncode == 0, err.decode()
     return (out + err).decode()
 
@@ -408,6 +408,7 @@ def test_killed_in_the_middle_nothing_is_paid_twice(server: ModelServer, make_pr
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 def test_two_thousand_prompts(server: ModelServer, make_proxy: MakeProxy, tmp_path: Path) -> None:
     proxy = killed_in_the_middle(2000, server, make_proxy, tmp_path)
     print(f"\n{proxy.requests} requests, failures injected: {dict(proxy.injected)}")

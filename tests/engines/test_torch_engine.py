@@ -231,6 +231,7 @@ def test_the_digest_follows_content(tmp_path: Path) -> None:
 def test_build_from_a_recipe(tmp_path: Path) -> None:
     save(new_model(0, hidden=32, layers=1, heads=2, feed_forward=48), build_tokenizer(), tmp_path / "model")
     engine = build_engine(TorchConfig(model=tmp_path / "model", device="cpu", max_batch_tokens=512))
+    assert isinstance(engine, TorchEngine)
     assert engine.max_batch_tokens == 512
     assert engine.model.dtype == torch.float32
     assert not engine.model.training

@@ -535,9 +535,9 @@ def test_stored_rollouts_are_a_trainers_first_groups(
             logits = engine.model(input_ids=torch.tensor([[*prompt, *one.token_ids]])).logits[0, len(prompt) - 1 : -1]
             expected = logits.log_softmax(-1).gather(1, torch.tensor(one.token_ids)[:, None])[:, 0]
             assert torch.allclose(torch.tensor(one.logprobs), expected, atol=1e-4), "of the policy that drew them"
-    assert stored_groups(context.rollouts, kept, **asked | {"engine_digest": "other"}, samples=8) == []
-    assert stored_groups(context.rollouts, kept, **asked | {"max_tokens": 13}, samples=8) == []
-    assert stored_groups(context.rollouts, kept, **asked, samples=9) == []
+    for changes in ({"engine_digest": "other"}, {"max_tokens": 13}, {"samples": 9}):
+        different: dict[str, Any] = {**asked, "samples": 8, **changes}
+        assert stored_groups(context.rollouts, kept, **different) == []
     assert stored_groups(context.rollouts / "absent", kept, **asked, samples=8) == []
     mended = [replace(kept[0], ground_truth="77")]
     (group,) = stored_groups(context.rollouts, mended, **asked, samples=8)

@@ -28,6 +28,7 @@ from verigold.report.folders import Json, as_text, flatten, items, read_json, ta
 from verigold.report.kept import kept_blocks, read_kept
 from verigold.report.ledger import KINDS, details, read_ledger
 from verigold.report.page import to_html
+from verigold.report.sampling import curve_blocks
 from verigold.report.sources import source_blocks
 from verigold.report.words import count, listing, percent, plural
 
@@ -83,7 +84,7 @@ def blocks(folder: Path, *, nested: bool = False, alarms: bool = True) -> list[B
         "Kept rows": kept,
         "Answers": _answers(manifest),
         "Difficulty": _difficulty(manifest),
-        "Sampling cost": _sampling(manifest),
+        "Sampling cost": [*_sampling(manifest), *curve_blocks(folder, manifest)],
         "Removed rows to read": list(details(ledger, reason_counts(manifest))),
     }
     found.extend(Section(title=title, blocks=inner) for title, inner in optional.items() if inner)
