@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Literal
 
-NO_GOLD = frozenset(
-    ("", "none", "null", "nan", "n/a", "-", "?", "...", "[]", "{}", "tbd", "unknown", "proof", "notfound", "not found")
-)
+NO_GOLD = frozenset(("", "none", "null", "nan", "n/a"))
 """What stands where a gold is missing, in small letters."""
+NO_FORMULA = frozenset(("-", "?", "...", "[]", "{}", "tbd", "unknown", "proof", "notfound", "not found"))
+"""The same where the gold is mathematics; a quiz may ask for the unknown."""
 MISSING = object()
 LETTERS = "ABCDEFGHIJ"
 
@@ -138,10 +138,10 @@ def _float_text(value: float) -> str:
     return format(Decimal(repr(value)), "f")
 
 
-def is_missing_gold(text: str) -> bool:
+def is_missing_gold(text: str, verifier: str = "math") -> bool:
     """Whether a gold says only that there is none."""
-    bare = re.sub(r"\\boxed\s*\{\s*\}", "", text).strip().strip("$").strip()
-    return bare.casefold() in NO_GOLD
+    bare = re.sub(r"\\boxed\s*\{\s*\}", "", text).strip().strip("$").strip().casefold()
+    return bare in NO_GOLD or (verifier == "math" and bare in NO_FORMULA)
 
 
 def extract_gold(text: str, pattern: AnswerPattern) -> str | None:

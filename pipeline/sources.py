@@ -276,7 +276,7 @@ def _answer(source: Source, row: Mapping[str, Any]) -> tuple[str, dict[str, Any]
     else:
         text = gold_text(value, source.answer)
     gold = extract_gold(text, source.answer_pattern)
-    if gold is None or is_missing_gold(gold):
+    if gold is None or is_missing_gold(gold, source.verifier):
         raise UnreadableError("no-gold", f"field '{source.answer}' has no gold ({source.answer_pattern})")
     return encodable(gold, "gold"), options
 

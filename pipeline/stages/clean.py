@@ -64,7 +64,7 @@ class Clean:
         row = replace(problem, question=question, ground_truth=gold)
         if not question:
             return row, "empty-question", ""
-        if is_missing_gold(gold):
+        if is_missing_gold(gold, row.verifier):
             return row, "no-gold", ""
         row, reason = open_choice(row)
         if reason is not None:
