@@ -37,6 +37,7 @@ class State:
     """Counters of a run. version: of the policy, one more after each update. empty_steps: in a row.
 
     pass_rates: of the groups of the last step, for the message when a run ends without a signal.
+    best: value of the evaluation metric that best/ was chosen by.
     """
 
     step: int = 0
@@ -47,12 +48,16 @@ class State:
     entropy_coef: float = 0.0
     entropy_active: bool = True
     wall_s: float = 0.0
+    best: float | None = None
     prompts: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSummary:
-    """How a run ended. exit_reason: steps, tokens, no_signal; or why it was stopped. detail: one line on that."""
+    """How a run ended. exit_reason: steps, tokens, no_signal; or why it was stopped. detail: one line on that.
+
+    A run that used up its steps or tokens without a single update has stopped (`nothing_learned`), not succeeded.
+    """
 
     steps: int
     generated_tokens: int
@@ -66,7 +71,7 @@ class RunSummary:
 
 
 class RunFolder:
-    """runs/<name>/: recipe, environment, metrics, rollouts/, checkpoints/, eval/, final/ and summary."""
+    """runs/<name>/: recipe, environment, metrics, rollouts/, checkpoints/, eval/, best/, final/ and summary."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -74,6 +79,7 @@ class RunFolder:
         self.rollouts = path / "rollouts"
         self.checkpoints = path / "checkpoints"
         self.final = path / "final"
+        self.best = path / "best"
         self.eval = path / "eval"
 
     @classmethod

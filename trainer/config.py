@@ -179,11 +179,15 @@ class Template:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoints:
-    """every: steps between checkpoints.  keep: how many of the last ones stay."""
+    """every: steps between checkpoints.  keep: how many of the last ones stay.
+
+    best: the evaluation metric whose best model so far is exported to best/ beside them.
+    """
 
     __pydantic_config__ = STRICT
     every: int = 10
     keep: int = 2
+    best: Literal["none", "pass_at_1", "greedy"] = "none"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import comb
@@ -19,9 +20,10 @@ from pipeline.problem import Problem
 from pipeline.progress import progress
 from pipeline.rollouts import request_for
 from trainer.config import Template
+from trainer.majority import maj_at_k, votes
 from trainer.template import encode
 from verifiers import verify_many
-from verifiers.verdict import Status
+from verifiers.verdict import Status, Verdict
 
 RESAMPLES = 2000
 PROBLEMS_PER_CALL = 256
@@ -31,6 +33,7 @@ PROBLEMS_PER_CALL = 256
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvalSettings:
     """samples: for pass@1 on all problems.  k_samples on the first k_problems: for pass@k.
+    majority: maj@k of those problems, which compares their wrong answers with one another.
 
     temperature and max_tokens are the evaluation's own, whatever training sampled with.
     """
@@ -42,6 +45,7 @@ class EvalSettings:
     max_tokens: int = 512
     seed: int = 0
     greedy: bool = True
+    majority: bool = False
     verifier_workers: int | None = None
 
 
@@ -56,12 +60,18 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProblemResult:
-    """greedy: right or not, None when it was not asked.  correct of samples: at the evaluation's temperature."""
+    """greedy: right or not, None when it was not asked.  correct of samples: at the evaluation's temperature.
+
+    votes: classes of their answers (majority.py), where majorities are asked for.  overlap: the shard marks the problem
+    as an item of a benchmark with other numbers (decontaminate).
+    """
 
     id: str
     greedy: bool | None
     correct: tuple[bool, ...]
     undecided: int
+    votes: tuple[int, ...] = ()
+    overlap: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,10 +97,26 @@ class EvalResult:
         wide = [result.correct for result in self.problems if len(result.correct) >= max(k, self.settings.k_samples)]
         return [pass_at_k(len(correct), sum(correct), k) for correct in wide]
 
+    def maj_at_k_values(self, k: int) -> list[float]:
+        return [maj_at_k(result.votes, k) for result in self.problems if len(result.votes) >= max(k, 1)]
+
+    def parts(self) -> dict[str, Any]:
+        """pass@1 of the problems marked as overlapping with a benchmark and of the others; empty without a mark."""
+        if not any(result.overlap for result in self.problems):
+            return {}
+        pairs = list(zip(self.problems, self.pass_at_1_values(), strict=True))
+        found = {}
+        for name, overlap in (("clean", False), ("overlapping", True)):
+            rates = [rate for result, rate in pairs if result.overlap is overlap]
+            if rates:
+                found[name] = {"n": len(rates), "pass_at_1": asdict(interval(rates))}
+        return found
+
     def to_json(self) -> dict[str, Any]:
         """The layout of eval/<label>.json."""
         ks = [k for k in (1, 2, 4, 8, 16, 32, 64) if k <= self.settings.k_samples and self.pass_at_k_values(k)]
         greedy = self.greedy_values()
+        votes_ks = [k for k in (4, 8, 16, 32, 64) if k <= self.settings.k_samples and self.maj_at_k_values(k)]
         return {
             "label": self.label,
             "model": self.model,
@@ -99,6 +125,8 @@ class EvalResult:
             "greedy": asdict(interval(greedy)) if greedy else None,
             "pass_at_1": asdict(interval(self.pass_at_1_values())) | {"samples": self.settings.samples},
             "pass_at_k": {str(k): asdict(interval(self.pass_at_k_values(k))) for k in ks},
+            "maj_at_k": {str(k): asdict(interval(self.maj_at_k_values(k))) for k in votes_ks},
+            "parts": self.parts(),
             "pass_at_k_problems": len(self.pass_at_k_values(1)),
             "undecided": sum(result.undecided for result in self.problems),
             "generated_tokens": self.generated_tokens,
@@ -110,6 +138,8 @@ class EvalResult:
                     "pass_at_1": rate,
                     "correct": sum(result.correct),
                     "of": len(result.correct),
+                    **({"votes": list(result.votes)} if result.votes else {}),
+                    **({"overlap": True} if result.overlap else {}),
                 }
                 for result, rate in zip(self.problems, self.pass_at_1_values(), strict=True)
             ],
@@ -206,29 +236,38 @@ class _Evaluation:
     def chunk(self, problems: Sequence[Problem], wide: int) -> list[ProblemResult]:
         """Results of some problems; the first `wide` of them get `k_samples` samples."""
         settings = self.settings
-        greedy = self._statuses(problems, n=1, first=0, temperature=0.0) if settings.greedy else []
-        narrow = self._statuses(problems, n=settings.samples, first=0, temperature=settings.temperature)
+        greedy = self._verdicts(problems, n=1, first=0, temperature=0.0) if settings.greedy else []
+        narrow = self._verdicts(problems, n=settings.samples, first=0, temperature=settings.temperature)
         more = max(0, settings.k_samples - settings.samples) if wide else 0
         extra = (
-            self._statuses(problems[:wide], n=more, first=settings.samples, temperature=settings.temperature)
+            self._verdicts(problems[:wide], n=more, first=settings.samples, temperature=settings.temperature)
             if more
             else []
         )
+        sampled = [narrow[index] + (extra[index] if index < len(extra) else []) for index in range(len(problems))]
+        cast = self._votes(problems[:wide], sampled[:wide])
         found = []
         for index, problem in enumerate(problems):
-            statuses = narrow[index] + (extra[index] if index < len(extra) else [])
-            asked = greedy[index] if greedy else []
+            statuses = [verdict.status for verdict in sampled[index]]
+            asked = [verdict.status for verdict in greedy[index]] if greedy else []
             found.append(
                 ProblemResult(
                     id=problem.id,
                     greedy=asked[0] is Status.CORRECT if asked else None,
                     correct=tuple(status is Status.CORRECT for status in statuses),
                     undecided=sum(status is Status.UNDECIDED for status in [*statuses, *asked]),
+                    votes=cast[index] if index < len(cast) else (),
+                    overlap="template_overlap" in json.loads(problem.meta_json),
                 )
             )
         return found
 
-    def _statuses(self, problems: Sequence[Problem], *, n: int, first: int, temperature: float) -> list[list[Status]]:
+    def _votes(self, problems: Sequence[Problem], verdicts: Sequence[Sequence[Verdict]]) -> list[tuple[int, ...]]:
+        if not self.settings.majority:
+            return []
+        return votes(problems, verdicts, workers=self.settings.verifier_workers)
+
+    def _verdicts(self, problems: Sequence[Problem], *, n: int, first: int, temperature: float) -> list[list[Verdict]]:
         params = SamplingParams(
             n=n,
             temperature=temperature,
@@ -245,5 +284,4 @@ class _Evaluation:
         order = [(place, sample) for place in range(len(problems)) for sample in range(first, first + n)]
         requests = [request_for(problems[place], completions[place, sample].text) for place, sample in order]
         verdicts = verify_many(requests, workers=self.settings.verifier_workers)
-        statuses = [verdict.status for verdict in verdicts]
-        return [statuses[place * n : (place + 1) * n] for place in range(len(problems))]
+        return [list(verdicts[place * n : (place + 1) * n]) for place in range(len(problems))]

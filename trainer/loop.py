@@ -40,7 +40,8 @@ def train(
     """Trains into the run folder `out`; a finished run returns its summary and writes nothing.
 
     scorer: instead of each problem's own verifier. A run that had to stop (undecided, nonfinite, gradient, ratio,
-    engine, exhausted) has a summary that says why, exports no model and is tried again by the next call.
+    engine, exhausted, nothing_learned) has a summary that says why, exports no model and is tried again by the next
+    call.
     Raises RecipeError for whatever the user must mend.
     """
     folder = RunFolder.open(out, config, fresh=fresh)
@@ -68,9 +69,9 @@ def _steps(run: Run) -> tuple[str, str]:
     config, state = run.config, run.state
     while True:
         if state.step >= config.steps:
-            return "steps", ""
+            return _used_up(run, "steps")
         if config.max_generated_tokens is not None and state.generated_tokens >= config.max_generated_tokens:
-            return "tokens", ""
+            return _used_up(run, "tokens")
         if state.empty_steps >= config.filter.max_empty_steps:
             return "no_signal", (
                 f"nothing to learn from in {state.empty_steps} steps; last one: {state.pass_rates}; "
@@ -79,6 +80,16 @@ def _steps(run: Run) -> tuple[str, str]:
         _step(run)
         if state.step % config.checkpoints.every == 0:
             _save(run)
+
+
+def _used_up(run: Run, what: str) -> tuple[str, str]:
+    """Steps or tokens are over; a run without an update must not pass for one that trained."""
+    if run.state.version > 0:
+        return what, ""
+    return "nothing_learned", (
+        f"all {what} are used up and no step had anything to learn from: the weights are those of the start; last "
+        f"step: {run.state.pass_rates}; curate by difficulty for this model, or give more {what}"
+    )
 
 
 def _step(run: Run) -> None:
@@ -105,6 +116,7 @@ def _step(run: Run) -> None:
     }
     if run.eval_problems and run.config.evaluation.every and state.step % run.config.evaluation.every == 0:
         metrics |= _evaluate(run, f"step-{state.step:05d}")
+        _keep_best(run, metrics)
     path = run.folder.rollouts / f"step-{state.step:05d}.jsonl"
     write_rollouts(path, state.step, filled, totals.advantages if totals is not None else [])
     run.log.append(metrics)
@@ -157,6 +169,18 @@ def _evaluate(run: Run, label: str) -> dict[str, float]:
     ).to_json()
     write_json(run.folder.eval / f"{label}.json", result)
     return {"eval/greedy": result["greedy"]["estimate"], "eval/pass_at_1": result["pass_at_1"]["estimate"]}
+
+
+def _keep_best(run: Run, metrics: Numbers) -> None:
+    """Exports the policy when no evaluation before was as good; of equal ones the first stays."""
+    state, name = run.state, run.config.checkpoints.best
+    value = metrics.get(f"eval/{name}")
+    if value is None or (state.best is not None and value <= state.best):
+        return
+    state.best = value
+    why = f"best {name} so far, {value:.4f}"
+    summary = RunSummary(steps=state.step, generated_tokens=state.generated_tokens, exit_reason=why, wall_s=0.0)
+    export(run.folder.best, run.policy, run.config, summary)
 
 
 def _tell(run: Run, metrics: dict[str, Any]) -> None:

@@ -144,6 +144,8 @@ def _counts(config: TrainConfig) -> list[str]:
         problems.append("reward.overlong_cache: must be smaller than sampling.max_tokens")
     if config.reward.correct <= config.reward.wrong:
         problems.append("reward.correct: must be above reward.wrong")
+    if config.checkpoints.best != "none" and config.evaluation.every == 0:
+        problems.append("checkpoints.best: chooses by evaluations in training; set evaluation.every")
     if config.evaluation.every > 0 and config.evaluation.shards is None:
         problems.append("evaluation.shards: needed when evaluation.every is set")
     return problems

@@ -74,6 +74,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"reward": {"length": {"name": "l1_exact", "options": {"target": 7}}}}, "from 1 to sampling.max_tokens"),
     ({"reward": {"length": {"name": "kimi", "options": {"weight": -1.0}}}}, "weight must be a number"),
     ({"reward": {"length_after": 3}}, "reward.length_after"),
+    ({"checkpoints": {"best": "pass_at_1"}}, "checkpoints.best: chooses by evaluations"),
     ({"prompts": {"curriculum": {"name": "e2h_cosine"}}}, "needs the option 'levels'"),
     ({"prompts": {"curriculum": {"name": "e2h_cosine", "options": {"levels": 1}}}}, "2 or more"),
     ({"prompts": {"prior": True, "skip": "success"}}, "choose one of them"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pipeline.problem import Problem
+from pipeline.rollouts import request_for
 from trainer.evaluate import (
     EvalResult,
     EvalSettings,
@@ -21,7 +23,8 @@ from trainer.evaluate import (
     pass_at_k,
     problems_digest,
 )
-from verifiers import Request
+from trainer.majority import maj_at_k, majority, votes
+from verifiers import Request, verify_many
 from verifiers.verdict import Verdict, correct, incorrect
 
 
@@ -114,3 +117,38 @@ def test_more_samples_do_not_change_the_first_ones(
     assert narrow.pass_at_1_values() == wide.pass_at_1_values()
     assert 0 < sum(narrow.pass_at_1_values()) < 6
     assert narrow.greedy_values() == wide.greedy_values()
+
+
+def answers(problem: Problem, *texts: str) -> list[Verdict]:
+    return verify_many([request_for(problem, text) for text in texts], workers=1)
+
+
+def test_alike_answers_vote_together_and_unparsed_ones_never(problems: list[Problem]) -> None:
+    """1/2, 0.5 and \\frac12 are one answer; a sample without an answer abstains; of equal votes the first wins."""
+    problem = replace(problems[0], ground_truth="7")
+    said = ["\\boxed{7}", "\\boxed{0.5}", "no idea at all", "\\boxed{\\frac{1}{2}}", "\\boxed{9}", "\\boxed{7}"]
+    (cast,) = votes([problem], [answers(problem, *said)], workers=1)
+    assert cast == (0, 1, -1, 1, 2, 0)
+    assert majority(cast) == 0
+    assert majority(cast[1:]) == 1
+    assert majority((-1, -1)) is None
+    assert maj_at_k(cast, 6) == 1.0
+    assert maj_at_k(cast, 2) == pytest.approx(1 / 3)  # (0, 1) right by order, (-1, 1) wrong, (2, 0) wrong by order
+    with pytest.raises(ValueError, match="at least 7"):
+        maj_at_k(cast, 7)
+
+
+@given(st.lists(st.integers(-1, 3), min_size=1, max_size=12), st.integers(0, 3))
+def test_abstentions_change_no_majority(cast: list[int], place: int) -> None:
+    spread = [*cast[:place], -1, *cast[place:], -1]
+    assert majority(spread) == majority(cast)
+
+
+def test_a_majority_is_measured_and_parts_are_told_apart(model_folder: Path, problems: list[Problem]) -> None:
+    marked = [replace(p, meta_json='{"template_overlap": "b#1"}') if i < 2 else p for i, p in enumerate(problems[:5])]
+    settings = EvalSettings(samples=2, k_samples=4, k_problems=3, max_tokens=4, majority=True)
+    value = evaluate(model_folder, marked, settings=settings, label="tiny").to_json()
+    assert list(value["maj_at_k"]) == ["4"]
+    assert {name: part["n"] for name, part in value["parts"].items()} == {"clean": 3, "overlapping": 2}
+    assert [len(entry.get("votes", ())) for entry in value["problems"]] == [4, 4, 4, 0, 0]
+    assert evaluate(model_folder, problems[:2], settings=settings, label="x").to_json()["parts"] == {}

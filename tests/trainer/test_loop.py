@@ -25,6 +25,7 @@ from trainer.config import TrainConfig
 from trainer.groups import Scorer
 from trainer.loop import train
 from trainer.prompts import Draw
+from verifiers import Request
 from verifiers.verdict import Verdict, correct, incorrect, undecided
 
 Recipe = Callable[..., TrainConfig]
@@ -287,3 +288,42 @@ def test_metrics_hold_no_nan(recipe: Recipe, quiet: Console, tmp_path: Path) -> 
     )
     for row in lines(tmp_path / "run" / "metrics.jsonl"):
         assert all(not (isinstance(value, float) and math.isnan(value)) for value in row.values())
+
+
+def test_a_run_that_learned_nothing_is_no_success(recipe: Recipe, quiet: Console, tmp_path: Path) -> None:
+    for changes, what in (({"steps": 1}, "steps"), ({"max_generated_tokens": 10}, "tokens")):
+        out = tmp_path / what
+        summary = train(recipe(**changes), out, console=quiet, scorer=Always(incorrect("hard", None)))
+        assert (summary.exit_reason, summary.ended, summary.steps) == ("nothing_learned", False, 1)
+        assert f"all {what} are used up" in summary.detail
+        assert "all wrong" in summary.detail
+        assert not (out / "final").exists()
+
+
+def test_the_best_evaluation_keeps_its_model(
+    recipe: Recipe,
+    scorer: Scorer,
+    shards: Path,
+    quiet: Console,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The evaluations see responses whose length is even as right; best/ is the model of the best of them, resumed or
+    not, beside the last checkpoints."""
+
+    def verify(requests: Sequence[Request], *, workers: int | None) -> list[Verdict]:
+        del workers
+        return [correct("x", None) if len(request.response) % 2 else incorrect("x", None) for request in requests]
+
+    monkeypatch.setattr("trainer.evaluate.verify_many", verify)
+    evaluation = {"every": 1, "shards": str(shards), "problems": 6, "max_tokens": 3}
+    config = recipe(steps=3, evaluation=evaluation, checkpoints={"every": 2, "best": "pass_at_1"})
+    train(config, tmp_path / "run", console=quiet, scorer=scorer)
+    rates = [row["eval/pass_at_1"] for row in lines(tmp_path / "run" / "metrics.jsonl")]
+    card = (tmp_path / "run" / "best" / "README.md").read_text(encoding="utf-8")
+    assert f"Steps: {rates.index(max(rates)) + 1};" in card
+    weights = (tmp_path / "run" / "best" / "model.safetensors").read_bytes()
+    (tmp_path / "run" / "summary.json").unlink()
+    shutil.rmtree(tmp_path / "run" / "checkpoints" / "step-00003")
+    train(config, tmp_path / "run", console=quiet, scorer=scorer)
+    assert (tmp_path / "run" / "best" / "model.safetensors").read_bytes() == weights

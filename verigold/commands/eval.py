@@ -1,4 +1,4 @@
-"""Evaluate a model on shards: greedy, pass@1 and unbiased pass@k, with intervals over problems.
+"""Evaluate a model on shards: greedy, pass@1, unbiased pass@k and maj@k, with intervals over problems.
 
 \b
   verigold eval runs/addition/final runs/held-out --out runs/addition/eval/final.json
@@ -57,6 +57,7 @@ def command(
         temperature=temperature,
         max_tokens=max_tokens,
         seed=seed,
+        majority=True,
     )
     console = stderr_console(quiet=quiet)
     result = None if out is None or fresh else _earlier(out, model, rows, settings)
@@ -117,6 +118,9 @@ def _print(result: dict[str, Any], against: Path | None) -> None:
     drawn = max(settings["samples"], settings["k_samples"])
     rows = {"greedy": result["greedy"], f"pass@1, T = {settings['temperature']}": result["pass_at_1"]}
     rows |= {f"pass@{k}, {_samples(drawn, few)}": value for k, value in result["pass_at_k"].items()}
+    rows |= {f"maj@{k}, {_samples(drawn, few)}": value for k, value in result.get("maj_at_k", {}).items()}
+    for name, part in result.get("parts", {}).items():
+        rows[f"pass@1, {name}, {part['n']} problems"] = part["pass_at_1"]
     for name, value in rows.items():
         table.add_row(name, f"{value['estimate']:.3f}", f"{value['low']:.3f} to {value['high']:.3f}")
     for name, value in _differences(result, against).items():

@@ -54,4 +54,6 @@ def _ending(summary: RunSummary) -> str:
         return f"stopped at the token budget after {steps}"
     if summary.exit_reason == "no_signal":
         return f"stopped for want of a signal after {steps}"
+    if summary.exit_reason == "nothing_learned":
+        return f"nothing learned in {steps}"
     return f"stopped after {steps} ({summary.exit_reason})"
