@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from scipy.stats import binomtest
 
 from pipeline.integer_forms import Form, Refusal, find_form
 from pipeline.problem import Problem
-from pipeline.rollouts import Rollout
+from pipeline.rollouts import Rollout, RolloutStore, judge_digest
+from pipeline.shards import read_shards
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +76,29 @@ def measure(pairs: Iterable[tuple[Problem, Problem, Sequence[Rollout]]]) -> Coll
         high=float(interval.high) if interval else 1.0,
         rows=tuple(rows),
     )
+
+
+def folder_collisions(folder: Path) -> Collisions:
+    """Of a curated folder whose recipe measured difficulty before `integers`, by its own rollouts.
+
+    Verdicts are those that the rollouts were stored with, against the answers before the rewriting.
+    """
+    rows = [row for row in read_shards(folder) if changes_value(row)]
+    stored = RolloutStore(folder / "rollouts").of_problems(row.id for row in rows)
+    return measure((original_of(row), row, _asked_before(row, stored.get(row.id, ()))) for row in rows)
+
+
+def _asked_before(row: Problem, rollouts: Sequence[Rollout]) -> list[Rollout]:
+    """Those of the original question, with its gold; the rewritten one has another prompt and another gold."""
+    judged = judge_digest(original_of(row))
+    return [one for one in rollouts if one.judged_by == judged]
+
+
+def original_of(row: Problem) -> Problem:
+    """The problem before `integers` appended its sentence."""
+    note = json.loads(row.meta_json)["integer"]
+    question = row.question.removesuffix(note["appended"]).rstrip()
+    return replace(row, question=question, ground_truth=note["original"], integer_form=None)
 
 
 def is_wrong(rollout: Rollout) -> bool:

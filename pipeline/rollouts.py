@@ -112,6 +112,15 @@ class RolloutStore:
             found.setdefault(rollout.name, {})[rollout.sample] = rollout
         return found
 
+    def of_problems(self, ids: Iterable[str]) -> dict[str, list[Rollout]]:
+        """All stored samples of these problems from any sampler, by problem id."""
+        files = sorted(str(path) for path in self.folder.glob("samples-*.parquet"))
+        wanted = ds.field("id").isin(sorted(set(ids)))
+        found: dict[str, list[Rollout]] = {}
+        for row in ds.dataset(files, schema=ROLLOUT_SCHEMA, format="parquet").to_table(filter=wanted).to_pylist():
+            found.setdefault(row["id"], []).append(_from_row(row))
+        return found
+
     def commit(self, rollouts: Sequence[Rollout]) -> None:
         """One file, named by the keys of its samples, so that the same round again replaces itself."""
         ordered = sorted(rollouts, key=lambda one: (one.id, one.sampler_digest, one.prompt_digest, one.sample))

@@ -23,10 +23,10 @@ from hypothesis import strategies as st
 from rich.console import Console
 from typer.testing import CliRunner
 
-from engines.build import TorchConfig
+from engines.build import EndpointConfig, TorchConfig
 from engines.torch_engine import TorchEngine
-from pipeline.collisions import collides, measure
-from pipeline.config import RecipeError, dump, load, read_toml
+from pipeline.collisions import collides, folder_collisions, measure, original_of
+from pipeline.config import Layer, RecipeError, dump, load, parse_override, read_toml
 from pipeline.decisions import (
     LABEL_RIGHT,
     LABEL_WRONG,
@@ -40,6 +40,7 @@ from pipeline.problem import Problem
 from pipeline.rollouts import ROLLOUT_SCHEMA, Rollout, RolloutStore, request_for, stored_groups
 from pipeline.run import CurateConfig, curate
 from pipeline.sampling import Draws, Sampling, open_sampler
+from pipeline.shards import read_shards
 from pipeline.stage import Context, Outcome
 from pipeline.stage_presets import stage_preset_names, stage_presets_folder
 from pipeline.stages.answerable import Answerable
@@ -50,6 +51,8 @@ from pipeline.stages.suspects import Suspects
 from pipeline.version import digest_of
 from trainer.warmstart import Example, Schedule, build_tokenizer, finetune, new_model, save
 from verigold.commands import audit
+from verigold.report.curation import render
+from verigold.report.sampling import read_tallies
 
 ANSWERS = {
     "1+1=?": ["\\boxed{2}"],
@@ -397,6 +400,24 @@ sampling = {{temperature = 0.99}}
         assert str(caught.value).startswith(str(tmp_path / "changed.toml"))
 
 
+def test_the_name_of_a_served_model_is_no_path(tmp_path: Path) -> None:
+    source = {"name": "s", "path": "x", "question": "q", "answer": "a"}
+    served = {"kind": "endpoint", "base_url": "http://h/v1", "model": "org/name"}
+    table = {"sources": [source], "sampling": {"engine": served}, "stages": {"difficulty": {}}}
+    layers = [Layer(name="recipe", base=tmp_path, table=table)]
+
+    def engine(*overrides: str) -> Any:
+        config = CurateConfig.from_layers([*layers, *map(parse_override, overrides)])
+        ((_, stage),) = config.build_stages()
+        return stage.sampling.engine
+
+    assert engine() == EndpointConfig(kind="endpoint", base_url="http://h/v1", model="org/name")
+    assert engine("sampling.engine.model=other").model == "other", "a layer that does not repeat the kind"
+    assert engine("stages.difficulty.sampling.engine.concurrency=2").concurrency == 2
+    with pytest.raises(RecipeError, match=r"sampling\.engine\.base_ulr: unknown key; did you mean 'base_url'"):
+        engine("sampling.engine.base_ulr=x")
+
+
 @pytest.mark.parametrize("name", stage_preset_names())
 def test_presets_build_their_stage(name: str, tmp_path: Path) -> None:
     path = stage_presets_folder() / f"{name}.toml"
@@ -568,6 +589,28 @@ def test_collisions_of_wrong_answers_with_the_integer(make: Make, context: Conte
     assert (found.wrong, found.unformed, found.collided, found.rows) == (3, 1, 1, (original.id,))
     assert found.low < found.rate == 1 / 3 < found.high
     assert measure([]).rate == 0
+
+
+def test_collisions_and_the_curve_of_a_folder(folder: Path, tmp_path: Path, quiet: Console) -> None:
+    fractions = dict.fromkeys(("4+4=?", "2+3=?"), "\\frac{1}{8}")
+    rows = [{"question": question, "answer": gold} for question, gold in (GOLDS | fractions).items()] * 5
+    (tmp_path / "pool.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    table = {
+        "sources": [{"name": "pool", "path": "pool.jsonl", "question": "question", "answer": "answer"}],
+        "sampling": {"engine": {"model": str(folder)}, "max_tokens": 12},
+        "stages": {"difficulty": {"samples": 4, "keep_unsolved": True}, "integers": {}},
+    }
+    config = CurateConfig.from_layers([Layer(name="recipe", base=tmp_path, table=table)])
+    curate(config, tmp_path / "out", console=quiet, workers=1)
+    found = folder_collisions(tmp_path / "out")
+    assert found.wrong > 0
+    assert (found.collided, found.unformed) == (0, found.wrong), "the model writes integers, never a fraction"
+    (row, *_) = [problem for problem in read_shards(tmp_path / "out") if problem.integer_form == "F1"]
+    assert original_of(row).question in fractions
+    page = render(tmp_path / "out")
+    assert "were put into the same form" in page
+    assert "Error of keeping or dropping a problem against samples" in page
+    assert len(read_tallies(tmp_path / "out")) == len(rows)
 
 
 def test_guesses_are_tried_on_the_rewritten_question(sampling: Sampling, make: Make, context: Context) -> None:

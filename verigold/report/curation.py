@@ -28,7 +28,7 @@ from verigold.report.folders import Json, as_text, flatten, items, read_json, ta
 from verigold.report.kept import kept_blocks, read_kept
 from verigold.report.ledger import KINDS, details, read_ledger
 from verigold.report.page import to_html
-from verigold.report.sampling import curve_blocks
+from verigold.report.sampling import collision_blocks, curve_blocks
 from verigold.report.sources import source_blocks
 from verigold.report.words import count, listing, percent, plural
 
@@ -82,7 +82,7 @@ def blocks(folder: Path, *, nested: bool = False, alarms: bool = True) -> list[B
         "Duplicates": duplicates,
         "Benchmarks": [*_benchmarks(manifest), *items_found],
         "Kept rows": kept,
-        "Answers": _answers(manifest),
+        "Answers": [*_answers(manifest), *collision_blocks(folder, manifest)],
         "Difficulty": _difficulty(manifest),
         "Sampling cost": [*_sampling(manifest), *curve_blocks(folder, manifest)],
         "Removed rows to read": list(details(ledger, reason_counts(manifest))),

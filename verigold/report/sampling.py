@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
+from pipeline.collisions import folder_collisions
 from pipeline.sequential import CURVE_BAYES_SAMPLES, curve, fit_pool
-from verigold.report.blocks import Block, Figure, Table, counted, left, plain, right
+from verigold.report.blocks import Block, Figure, Paragraph, Table, counted, left, plain, right
 from verigold.report.folders import Json, items, table, whole
 from verigold.report.ledger import KINDS, drop_file, evidence_of
 from verigold.report.lines import Point, Series, curves
@@ -76,6 +77,23 @@ def curve_blocks(folder: Path, manifest: Json) -> list[Block]:
             ),
         )
     ]
+
+
+def collision_blocks(folder: Path, manifest: Json) -> list[Block]:
+    """How often a wrong answer has the integer of the right one; nothing where no wrong answer was there to try."""
+    if not manifest.get("sampling") or not manifest.get("integer_forms"):
+        return []
+    found = folder_collisions(folder)
+    if not found.wrong:
+        return []
+    bounds = f"95 % interval {percent(found.low)} to {percent(found.high)}"
+    told = (
+        f"{count(found.wrong)} wrong answers to questions that were then posed as integers were put into the same "
+        f"form: {count(found.collided)} ({percent(found.rate)}, {bounds}) give the integer of the right answer, on "
+        f"{count(len(found.rows))} rows; {count(found.unformed)} are not of the form. A policy would be rewarded for "
+        "those that collide."
+    )
+    return [Paragraph(text=told)]
 
 
 def by_samples(points: list[dict[str, float]]) -> list[dict[str, float]]:
