@@ -43,6 +43,8 @@ numbers agree, the more words must. Fitted on GSM8K: its reworded test set, and 
 EXCHANGED = 0.7
 """From this similarity on, a number that stands for another one is what was meant to differ."""
 MIN_SHARED = 2
+FEW_WORDS = 0.4
+"""Token similarity from which one shared content word is enough beside many equal numbers and no other."""
 LONG_FORMULA = 7
 """Tokens of a formula that are no accident."""
 SHARED_FORMULA = 0.5
@@ -101,14 +103,10 @@ def _reworded(pair: Pair, margin: float = 0.0) -> bool:
         return False
     if only_a + only_b and pair.same_words >= VARIANT:
         return False
-    if pair.similarity < least - 1 or len(pair.a.content & pair.b.content) < _least_words(shared, only_a + only_b):
+    sure = shared >= MANY_NUMBERS and not only_a + only_b and pair.similarity >= FEW_WORDS
+    if pair.similarity < least - 1 or len(pair.a.content & pair.b.content) < (1 if sure else MIN_SHARED):
         return False
     return pair.similarity + pair.same_words >= least + margin and pair.symbols_agree
-
-
-def _least_words(shared: int, apart: int) -> int:
-    """Content words that must be shared; many equal numbers and no other one leave less to chance."""
-    return MIN_SHARED if apart or shared < MANY_NUMBERS else 1
 
 
 def _same_formula(pair: Pair) -> bool:
@@ -189,7 +187,8 @@ def _slip(pair: Pair) -> bool:
         return False
     short = min(len(pair.a.tokens), len(pair.b.tokens)) < 2 * LONG
     if pair.exchanged or (short and pair.formula_changed):
-        return _folded_gap(pair) == (Counter(), Counter())
+        first, second = _folded(pair)
+        return first == second or (not short and Counter(first) == Counter(second))
     return pair.number_gap == 0 or (pair.number_gap == 1 and pair.same_words >= SAME_CONTENT)
 
 
@@ -204,8 +203,13 @@ def _same_folded(pair: Pair) -> bool:
 
 
 def _folded_gap(pair: Pair) -> tuple[Counter[str], Counter[str]]:
-    first, second = (Counter(" ".join(side).lower().replace("not 0", "nonzero").split()) for side in pair.hard)
+    first, second = map(Counter, _folded(pair))
     return _weighty(first - second), _weighty(second - first)
+
+
+def _folded(pair: Pair) -> tuple[list[str], list[str]]:
+    first, second = (" ".join(side).lower().replace("not 0", "nonzero").split() for side in pair.hard)
+    return first, second
 
 
 _OPPOSITES = tuple(
