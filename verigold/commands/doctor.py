@@ -40,13 +40,11 @@ def command(
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress on stderr.")] = False,
 ) -> None:
     from engines.engine import EngineError
-    from pipeline.atomic import write_json, write_text
     from pipeline.config import RecipeError
     from pipeline.progress import stderr_console
     from pipeline.shards import read_shards
     from verigold.doctor import DoctorSettings, draw, examine, measure
     from verigold.doctor_advice import advise, should_stop
-    from verigold.report.doctor import render
 
     if temperature <= 0:
         raise RecipeError(f"--temperature {temperature}: must be above 0, or all samples of a problem are the same")
@@ -73,10 +71,7 @@ def command(
     advice = advise(measured)
     _print(measured, advice)
     if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
-        write_json(out / "doctor.json", {**measured, "advice": [_plain(one) for one in advice]})
-        write_text(out / "doctor.html", render(measured, advice))
-        typer.echo(f"report: {out / 'doctor.html'}")
+        _save(out, measured, advice)
     if should_stop(advice):
         raise typer.Exit(1)
 
@@ -89,10 +84,16 @@ def _engine(model: str, endpoint: str | None, api_key_env: str | None) -> Sample
     return build_engine(TorchConfig(model=Path(model)))
 
 
-def _plain(advice: Advice) -> dict[str, str]:
+def _save(out: Path, measured: dict[str, Any], advice: list[Advice]) -> None:
     from dataclasses import asdict
 
-    return asdict(advice)
+    from pipeline.atomic import write_json, write_text
+    from verigold.report.doctor import render
+
+    out.mkdir(parents=True, exist_ok=True)
+    write_json(out / "doctor.json", {**measured, "advice": [asdict(one) for one in advice]})
+    write_text(out / "doctor.html", render(measured, advice))
+    typer.echo(f"report: {out / 'doctor.html'}")
 
 
 def _print(measured: dict[str, Any], advice: list[Advice]) -> None:
