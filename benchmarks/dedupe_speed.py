@@ -29,7 +29,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from rich.console import Console
@@ -92,7 +92,7 @@ def datasketch_codes(forms: Sequence[Canonical]) -> Positions:
     for place, form in enumerate(forms):
         sketch = MinHash(num_perm=BANDS * BAND_ROWS, seed=1)
         sketch.update_batch([f"{a} {b}".encode() for a, b in pairwise(form.tokens)] or [form.tokens[0].encode()])
-        codes += [earlier * len(forms) + place for earlier in lsh.query(sketch)]
+        codes += [earlier * len(forms) + place for earlier in cast(list[int], lsh.query(sketch))]
         lsh.insert(place, sketch)
     return np.array(sorted(codes), np.int64)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,23 +25,23 @@ class Rows:
 
     def __init__(self, keys: pa.Table) -> None:
         self.keys = keys
-        order = pc.sort_indices(
-            pa.table(
-                {
-                    "rank": keys.column("rank"),
-                    "unanswered": pc.equal(pc.binary_length(keys.column("answer")), 0),
-                    "id": keys.column("id"),
-                    "source_row": keys.column("source_row"),
-                }
-            ),
-            sort_keys=[(name, "ascending") for name in ("rank", "unanswered", "id", "source_row")],
+        lengths = pc.call_function("binary_length", [keys.column("answer")])
+        by_priority = pa.table(
+            {
+                "rank": keys.column("rank"),
+                "unanswered": pc.call_function("equal", [lengths, pa.scalar(0, pa.int32())]),
+                "id": keys.column("id"),
+                "source_row": keys.column("source_row"),
+            }
         )
+        options = pc.SortOptions(sort_keys=[(name, "ascending") for name in by_priority.column_names])
+        order = pc.call_function("sort_indices", [by_priority], options)
         self.order: Positions = order.to_numpy().astype(np.int64)
 
     def __len__(self) -> int:
         return self.keys.num_rows
 
-    def _fixed(self, name: str, width: int) -> Iterator[NDArray[np.generic]]:
+    def _fixed(self, name: str, width: int) -> Iterator[Any]:
         for chunk in self.keys.column(name).chunks:
             yield chunk.flatten().to_numpy().reshape(-1, width)
 
@@ -72,7 +73,7 @@ class Rows:
     def number_keys(self) -> tuple[Positions, Words]:
         """(positions, keys), flat, in order of positions."""
         column = self.keys.column("number_keys")
-        lengths = _joined([pc.list_value_length(chunk).to_numpy() for chunk in column.chunks], np.int64)
+        lengths = _joined([chunk.value_lengths().to_numpy() for chunk in column.chunks], np.int64)
         values = _joined([chunk.flatten().to_numpy() for chunk in column.chunks], np.uint64)
         place = np.empty(len(self), np.int64)
         place[self.order] = np.arange(len(self))
@@ -106,5 +107,5 @@ def as_form(tokens: str, options: str) -> Canonical:
     return Canonical(tokens=tuple(tokens.split(" ")), options=tuple(options.split("\x1f")) if options else ())
 
 
-def _joined(parts: Sequence[NDArray[np.generic]], kind: type[np.generic]) -> NDArray[np.generic]:
+def _joined(parts: Sequence[Any], kind: type[np.generic]) -> Any:
     return np.concatenate(parts).astype(kind, copy=False) if parts else np.empty(0, kind)
