@@ -175,7 +175,7 @@ def save(folder: RunFolder, state: State, updater: Updater, surplus: Sequence[Gr
     if path.exists():
         return path
     with atomic_folder(path) as temporary:
-        safetensors.torch.save_file(_weights(policy.model), temporary / "model.safetensors")
+        safetensors.torch.save_file(_trained(policy), temporary / "model.safetensors")
         if updater.reference is not None:
             safetensors.torch.save_file(_weights(updater.reference), temporary / "reference.safetensors")
         safetensors.torch.save_file(_moments(policy), temporary / "optimiser.safetensors")
@@ -193,9 +193,9 @@ def load(path: Path, updater: Updater) -> tuple[State, list[Group]]:
     policy = updater.policy
     numbers = json.loads((path / "state.json").read_text(encoding="utf-8"))
     policy.updates = numbers.pop("updates")
-    _fill(policy.model, path / "model.safetensors")
+    _fill(_trained(policy), path / "model.safetensors")
     if updater.reference is not None:
-        _fill(updater.reference, path / "reference.safetensors")
+        _fill(_weights(updater.reference), path / "reference.safetensors")
     moments = safetensors.torch.load_file(path / "optimiser.safetensors")
     for name, parameter in zip(policy.names, policy.parameters, strict=True):
         if f"{name}.step" in moments:
@@ -206,17 +206,26 @@ def load(path: Path, updater: Updater) -> tuple[State, list[Group]]:
     return State(**numbers), [group_from_json(json.loads(line)) for line in lines]
 
 
-def _weights(model: PreTrainedModel) -> dict[str, Tensor]:
-    """Parameters (a tied one once) and buffers that are part of the model, by name; the live tensors."""
+def _weights(model: PreTrainedModel, *, adapter: bool = False) -> dict[str, Tensor]:
+    """Parameters (a tied one once) and buffers that are part of the model, by name; the live tensors.
+
+    adapter: of a model that carries one, the adapter alone: the base never changes and lies where the recipe says.
+    """
+    if adapter:
+        return {name: value.detach() for name, value in model.named_parameters() if value.requires_grad}
     persistent = model.state_dict().keys()
     named = {name: value.detach() for name, value in model.named_parameters()}
     return named | {name: value for name, value in model.named_buffers() if name in persistent}
 
 
-def _fill(model: PreTrainedModel, path: Path) -> None:
+def _trained(policy: Policy) -> dict[str, Tensor]:
+    return _weights(policy.model, adapter=policy.adapter is not None)
+
+
+def _fill(weights: dict[str, Tensor], path: Path) -> None:
     stored = safetensors.torch.load_file(path)
     with torch.no_grad():
-        for name, tensor in _weights(model).items():
+        for name, tensor in weights.items():
             tensor.copy_(stored[name])
 
 

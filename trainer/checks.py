@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from rich.console import Console
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from engines.kv_cache import is_plain
 from pipeline.config import RecipeError
 from pipeline.problem import Problem
 from pipeline.rollouts import request_for
-from trainer.config import Sampling, Template
+from trainer.config import Optimiser, Sampling, Template
 from trainer.prompts import Task
 from trainer.template import check_tokenizer, encode
 from verifiers import verify_many
@@ -60,6 +61,16 @@ def check_room(model: PreTrainedModel, tasks: Sequence[Task], sampling: Sampling
         raise RecipeError(
             f"sampling.max_tokens: the longest prompt and {sampling.max_tokens} tokens need {longest} positions, the "
             f"model has {positions}; lower sampling.max_tokens or sampling.max_prompt_tokens"
+        )
+
+
+def check_packing(model: PreTrainedModel, settings: Optimiser) -> None:
+    """Packed rows must not see one another, so every layer has to obey an attention mask. Raises RecipeError."""
+    obeys = is_plain(model.config) and model.config._attn_implementation in ("sdpa", "eager")
+    if settings.packing and not obeys:
+        raise RecipeError(
+            "optimiser.packing: this model's layers do not all obey an attention mask (sliding windows, recurrence or "
+            "another attention kernel), so packed rows would see one another; leave it out"
         )
 
 

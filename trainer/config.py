@@ -155,7 +155,10 @@ class Reward:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Optimiser:
-    """AdamW.  minibatches: optimiser steps a batch is split into.  max_grad_norm: of the whole optimiser step."""
+    """AdamW.  minibatches: optimiser steps a batch is split into.  max_grad_norm: of the whole optimiser step.
+
+    microbatch_tokens: tokens of a forward pass, with their padding.  packing: rows end to end instead of padded.
+    """
 
     __pydantic_config__ = STRICT
     lr: float = 1e-6
@@ -166,6 +169,21 @@ class Optimiser:
     max_grad_norm: float = 1.0
     minibatches: int = 1
     microbatch_tokens: int = 8192
+    packing: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lora:
+    """Train an adapter of this rank, its update scaled by alpha / rank; learning rates are about ten times higher.
+
+    base: type of the frozen weights.  float32_head: logits in float32 from a base in bfloat16.
+    """
+
+    __pydantic_config__ = STRICT
+    rank: int = 16
+    alpha: int = 32
+    base: Literal["float32", "bfloat16"] = "float32"
+    float32_head: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,6 +250,7 @@ class TrainConfig:
     filter: GroupFilter = field(default_factory=GroupFilter)
     reward: Reward = field(default_factory=Reward)
     optimiser: Optimiser = field(default_factory=Optimiser)
+    lora: Lora | None = None
     template: Template = field(default_factory=Template)
     checkpoints: Checkpoints = field(default_factory=Checkpoints)
     evaluation: Evaluation = field(default_factory=Evaluation)

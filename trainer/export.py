@@ -8,13 +8,17 @@ from pipeline.atomic import atomic_folder
 from pipeline.config import dump
 from trainer.checkpoint import RunSummary
 from trainer.config import TrainConfig
+from trainer.lora import save_merged
 from trainer.policy import Policy
 
 
 def export(path: Path, policy: Policy, config: TrainConfig, summary: RunSummary) -> None:
-    """Weights, tokenizer and card; whole or not at all."""
+    """Weights, tokenizer and card; whole or not at all. With LoRA the merged weights, and the adapter in adapter/."""
     with atomic_folder(path) as temporary:
-        policy.model.save_pretrained(temporary)
+        if policy.adapter is not None:
+            save_merged(policy.adapter, config.model, temporary)
+        else:
+            policy.model.save_pretrained(temporary)
         policy.tokenizer.save_pretrained(temporary)
         (temporary / "README.md").write_text(card(config, summary), encoding="utf-8")
 

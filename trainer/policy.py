@@ -9,7 +9,7 @@ import copy
 import inspect
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +19,10 @@ from pipeline.config import RecipeError
 from trainer.batch import MicroBatch
 from trainer.config import Optimiser
 from trainer.groups import RunStoppedError
+from trainer.packing import PackedBatch
+
+if TYPE_CHECKING:
+    from peft import PeftModel
 
 
 def load_model(folder: Path, *, dtype: torch.dtype = torch.float32) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
@@ -71,8 +75,15 @@ class Policy:
     """
 
     def __init__(
-        self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, settings: Optimiser, temperature: float
+        self,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase,
+        settings: Optimiser,
+        temperature: float,
+        adapter: PeftModel | None = None,
     ) -> None:
+        """adapter: the one that `model` carries; it alone is trained."""
+        self.adapter = adapter
         self.model = model.eval()
         self.tokenizer = tokenizer
         self.settings = settings
@@ -94,20 +105,26 @@ class Policy:
         """Of the next update: linear warm-up, then constant."""
         return self.settings.lr * min(1.0, (self.updates + 1) / max(1, self.settings.warmup_steps))
 
-    def logprobs(self, micro: MicroBatch, *, entropy: bool) -> tuple[Tensor, Tensor | None]:
+    def logprobs(self, micro: MicroBatch | PackedBatch, *, entropy: bool) -> tuple[Tensor, Tensor | None]:
         """Of the response tokens. [M, T]; positions after a response hold numbers without meaning."""
-        return response_logprobs(self.model, micro, self.temperature, entropy=entropy, keeps=self._keeps)
+        return self._logprobs(self.model, micro, entropy=entropy)
+
+    def _logprobs(
+        self, model: PreTrainedModel, micro: MicroBatch | PackedBatch, *, entropy: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        forward = packed_logprobs if isinstance(micro, PackedBatch) else response_logprobs
+        return forward(model, micro, self.temperature, entropy=entropy, keeps=self._keeps)
 
     @torch.no_grad()
     def all_logprobs(
-        self, micros: Sequence[MicroBatch], shape: Sequence[int], *, model: PreTrainedModel | None = None
+        self, micros: Sequence[MicroBatch | PackedBatch], shape: Sequence[int], *, model: PreTrainedModel | None = None
     ) -> tuple[Tensor, Tensor]:
         """Log-probabilities and entropies [B, T] of all rows, 0 outside; of another model when one is given."""
         source = self.model if model is None else model
         logp_BT = torch.zeros(tuple(shape), dtype=self.dtype)
         entropy_BT = torch.zeros(tuple(shape), dtype=self.dtype)
         for micro in micros:
-            logp_MT, entropy_MT = response_logprobs(source, micro, self.temperature, entropy=True, keeps=self._keeps)
+            logp_MT, entropy_MT = self._logprobs(source, micro, entropy=True)
             logp_BT[micro.index_M, : micro.width] = logp_MT.cpu()
             if entropy_MT is not None:
                 entropy_BT[micro.index_M, : micro.width] = entropy_MT.cpu()
@@ -136,6 +153,17 @@ class Policy:
         self.updates += 1
         return norm
 
+    def reference_logprobs(
+        self, reference: PreTrainedModel | None, micros: Sequence[MicroBatch | PackedBatch], shape: Sequence[int]
+    ) -> Tensor:
+        """[B, T] under the frozen reference; under the base where the policy is an adapter on it."""
+        if reference is not None:
+            return self.all_logprobs(micros, shape, model=reference)[0]
+        if self.adapter is None:
+            raise ValueError("a policy without an adapter needs a reference model")
+        with self.adapter.disable_adapter():
+            return self.all_logprobs(micros, shape)[0]
+
     def reference(self) -> PreTrainedModel:
         """A frozen copy of the policy as it is now."""
         frozen = copy.deepcopy(self.model)
@@ -161,3 +189,28 @@ def response_logprobs(
         return logp_MT, None
     # Row by row: entropy needs as much memory again as the logits it is given.
     return logp_MT, torch.stack([token_entropy(logits_TV, temperature) for logits_TV in logits_MTV])
+
+
+def packed_logprobs(
+    model: PreTrainedModel, micro: PackedBatch, temperature: float, *, entropy: bool, keeps: bool
+) -> tuple[Tensor, Tensor | None]:
+    """As `response_logprobs`; only logits of response tokens are computed where the model can choose them."""
+    device = model.device
+    places_N = micro.places_N.to(device)
+    extra: dict[str, Any] = {"logits_to_keep": places_N} if keeps else {}
+    out = model(
+        input_ids=micro.ids_S[None].to(device),
+        attention_mask=micro.attention(model.dtype).to(device),
+        position_ids=micro.position_S[None].to(device),
+        use_cache=False,
+        **extra,
+    )
+    logits_NV = out.logits[0] if keeps else out.logits[0, places_N]
+    where = (micro.row_N.to(device), micro.column_N.to(device))
+    logp_N = token_logprobs(logits_NV, micro.target_ids.to(device), temperature)
+    shape = (len(micro.index_M), micro.width)
+    logp_MT = logp_N.new_zeros(shape).index_put(where, logp_N)
+    if not entropy:
+        return logp_MT, None
+    entropy_N = token_entropy(logits_NV, temperature)
+    return logp_MT, entropy_N.new_zeros(shape).index_put(where, entropy_N)

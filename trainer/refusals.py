@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 def check(config: TrainConfig) -> None:
     """What the types cannot say. Raises RecipeError with every problem found."""
-    problems = [*_names(config), *_sampling(config), *_stages(config), *_rewards(config), *_counts(config)]
+    parts = (_names, _sampling, _stages, _rewards, _lora, _counts)
+    problems = [line for part in parts for line in part(config)]
     if problems:
         raise RecipeError("\n".join(problems))
 
@@ -121,6 +122,21 @@ def _rewards(config: TrainConfig) -> list[str]:
     target = length.options.get("target", 1)
     if not isinstance(target, int) or not 1 <= target <= config.sampling.max_tokens:
         problems.append("reward.length.options: target must be a whole number from 1 to sampling.max_tokens")
+    return problems
+
+
+def _lora(config: TrainConfig) -> list[str]:
+    lora, problems = config.lora, []
+    if lora is None:
+        return problems
+    if lora.rank < 1 or lora.alpha < 1:
+        problems.append(f"lora.rank: rank and alpha must be 1 or more (got {lora.rank} and {lora.alpha})")
+    if lora.float32_head and lora.base == "float32":
+        problems.append(
+            "lora.float32_head: the head of a float32 base is float32; set lora.base = 'bfloat16' or drop it"
+        )
+    if config.kl.reset_every:
+        problems.append("kl.reset_every: with lora the reference is the base without its adapter; it is never reset")
     return problems
 
 

@@ -13,10 +13,11 @@ from pipeline.problem import Problem
 from pipeline.shards import read_shards
 from trainer import checkpoint
 from trainer.checkpoint import RunFolder, State
-from trainer.checks import check_room, check_verifiers, make_tasks
+from trainer.checks import check_packing, check_room, check_verifiers, make_tasks
 from trainer.config import TrainConfig, objective
 from trainer.evaluate import problems_digest
 from trainer.groups import GroupSource, RandomScorer, Scorer, VerifierScorer
+from trainer.lora import add_adapter, float32_head
 from trainer.policy import Policy, load_model
 from trainer.prompts import PromptStream, Task
 from trainer.refusals import notes
@@ -47,7 +48,8 @@ def start(config: TrainConfig, folder: RunFolder, console: Console, scorer: Scor
     if config.threads > 0:
         torch.set_num_threads(config.threads)
     problems, eval_problems = list(read_shards(config.shards)), _eval_problems(config)
-    model, tokenizer = load_model(config.model)
+    dtype = torch.bfloat16 if config.lora is not None and config.lora.base == "bfloat16" else torch.float32
+    model, tokenizer = load_model(config.model, dtype=dtype)
     tasks = make_tasks(problems, config.template, config.sampling, tokenizer, end_token_ids(model, tokenizer), console)
     check_room(model, tasks, config.sampling)
     if scorer is None:
@@ -58,13 +60,20 @@ def start(config: TrainConfig, folder: RunFolder, console: Console, scorer: Scor
     folder.keep_recipe(config)
     here = checkpoint.environment(torch.get_num_threads(), str(model.device), **inputs)
     torch.set_num_threads(folder.enforce_environment(here)["threads"])
-    policy = Policy(model, tokenizer, config.optimiser, config.sampling.temperature)
+    check_packing(model, config.optimiser)
+    adapter = None
+    if config.lora is not None:  # after the digest, which is the base's
+        adapter = add_adapter(model, config.lora, seed=config.seed)
+        if config.lora.float32_head:
+            float32_head(model)
+    policy = Policy(model, tokenizer, config.optimiser, config.sampling.temperature, adapter)
     updater = Updater(
         policy,
         objective(config),
         minibatches=config.optimiser.minibatches,
         microbatch_tokens=config.optimiser.microbatch_tokens,
         seed=config.seed,
+        packing=config.optimiser.packing,
     )
     state, source = _resume(config, folder, updater, _source(config, engine, scorer, tasks))
     engine.load_weights(model.named_parameters(), state.version)

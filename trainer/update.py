@@ -16,6 +16,7 @@ from trainer.config import EntropyTerm
 from trainer.corrections import effective_sample_size, mismatch
 from trainer.groups import Group, RunStoppedError
 from trainer.objective import Objective, Prepared, StepRows, loss, prepare
+from trainer.packing import PackedBatch, packed_batches
 from trainer.policy import Policy
 from trainer.step_tensors import Metrics, masked
 
@@ -64,14 +65,23 @@ class Updater:
     """Applies an objective to a policy."""
 
     def __init__(
-        self, policy: Policy, objective: Objective, *, minibatches: int, microbatch_tokens: int, seed: int
+        self,
+        policy: Policy,
+        objective: Objective,
+        *,
+        minibatches: int,
+        microbatch_tokens: int,
+        seed: int,
+        packing: bool = False,
     ) -> None:
+        self.packing = packing
         self.policy = policy
         self.objective = objective
         self.minibatches = minibatches
         self.microbatch_tokens = microbatch_tokens
         self.seed = seed
-        self.reference: PreTrainedModel | None = policy.reference() if objective.needs_reference else None
+        copies = objective.needs_reference and policy.adapter is None
+        self.reference: PreTrainedModel | None = policy.reference() if copies else None
         self._checked = False
 
     def learns_from(self, groups: Sequence[Group]) -> bool:
@@ -106,8 +116,8 @@ class Updater:
         micros = self._micros(rows, range(len(rows)))
         logp_BT, entropy_BT = self.policy.all_logprobs(micros, rows.mask_BT.shape)
         ref_BT = None
-        if self.reference is not None:
-            ref_BT, _ = self.policy.all_logprobs(micros, rows.mask_BT.shape, model=self.reference)
+        if self.objective.needs_reference:
+            ref_BT = self.policy.reference_logprobs(self.reference, micros, rows.mask_BT.shape)
         return StepRows(
             rewards_B=rows.rewards_B,
             groups_B=rows.groups_B,
@@ -134,7 +144,9 @@ class Updater:
         )
         totals.entropy = float(entropies.mean()) if len(entropies) else 0.0
 
-    def _micros(self, rows: Rows, index: Sequence[int]) -> list[MicroBatch]:
+    def _micros(self, rows: Rows, index: Sequence[int]) -> list[MicroBatch] | list[PackedBatch]:
+        if self.packing:
+            return packed_batches(rows, index, self.microbatch_tokens)
         return micro_batches(rows, index, self.microbatch_tokens)
 
     def _optimiser_step(self, rows: Rows, known: StepRows, totals: Totals, *, key: str) -> None:
