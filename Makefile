@@ -1,5 +1,6 @@
 # make quickstart   installs verigold into .venv and runs the whole job on real input
 # make test         installs and runs the tests
+# make test-peers   loads shards in the real verl, TRL and OpenRLHF, each in an environment of its own
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -8,7 +9,7 @@ WHEELS ?= dist
 export OMP_NUM_THREADS ?= 1
 export TOKENIZERS_PARALLELISM ?= false
 
-.PHONY: quickstart test lint types wheel clean
+.PHONY: quickstart test test-peers lint types wheel clean
 
 $(VENV)/installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -20,6 +21,9 @@ quickstart: $(VENV)/installed
 
 test: $(VENV)/installed
 	$(BIN)/python -m pytest -q
+
+test-peers: $(VENV)/installed
+	PYTHON=$(PYTHON) tests/peers/run.sh $(VENV)/peers
 
 lint: $(VENV)/installed
 	$(BIN)/ruff format --check .
