@@ -38,7 +38,7 @@ _CONCLUSION = re.compile(
     r"|wait|should|really|finally|final)\b",
     re.I,
 )
-_NEGATED = re.compile(r"\b(?:not|rather than|instead of|isn't|never)[\s$({\[\\]*$", re.I)
+_NEGATED = re.compile(r"\b(?:not|rather than|instead of|isn't|never|(?:any\w*|everything|all) but|except|other than|besides)[\s$({\[\\]*$", re.I)
 """13, not 12: a box that is denied."""
 _MARKER = re.compile(
     r"(?P<hashes>^\s{0,3}####+\s*(?!#))|(?P<short>^[ \t*]{0,4}A[ \t*]{0,3}[:：](?=.*\S))"

@@ -30,9 +30,12 @@ _INTEGER = re.compile(r"-?\d{1,30}")
 _OPTION_VALUE = re.compile(r"(?:\\text(?:bf)?\{)?\s*\([A-J]\)\s*\}?[\s:.\\]*(\S.*)", re.S)
 _OPTIONS = re.compile(r"[A-F]{2,5}")
 _GOLD_FRAME = re.compile(
-    r"\s*(?:\\text(?:bf)?\{)?\s*(?:(?:so|thus|hence|therefore),?\s+)?(?:the\s+)?(?:final\s+)?answer\s*(?:is|:)\s*\}?\s*",
+    r"\s*[*_#]*(?:\\text(?:bf)?\{)?\s*(?:(?:so|thus|hence|therefore),?\s+)?(?:the\s+)?(?:(?:final|correct)\s+)?"
+    r"(?:answer\s*(?:is|:|=)|(?:solution|result)\s*:|ans\s?[.:=]|(?:最终|正确)?(?:答案|结果)(?:是|为|:|：)|答\s?[:：])"
+    r"\s*\}?[\s*_]*(?=\S)",
     re.I,
 )
+"""A marker before a ground truth."""
 
 
 def verify_math(
@@ -81,8 +84,8 @@ def typed_gold(ground_truth: str) -> Gold:
     boxed = extract.boxed(text)
     if boxed is not None and boxed.text:
         text = boxed.text
-    if _GOLD_FRAME.match(text):
-        text = extract.final_answer(text).text or text
+    if framed := _GOLD_FRAME.match(text):
+        text = extract.first_sentence(text[framed.end() :]).rstrip(" *_")
     if not text.strip():
         return Gold(ground_truth, "", (), None, "gold-empty")
     try:
@@ -184,7 +187,7 @@ def _by_views(gold: Gold, answer: extract.Answer, text: str, tolerance: Toleranc
         if verdict.status is Status.CORRECT or verdict.reason != "type-mismatch":
             return verdict
         failure = failure or verdict
-    return failure or incorrect("unreadable", text)
+    return incorrect("different" if failure else "unreadable", failure.extracted if failure else text)
 
 
 def _match(gold: Gold, text: str, tolerance: Tolerance) -> Verdict | None:
@@ -209,7 +212,7 @@ def _match(gold: Gold, text: str, tolerance: Tolerance) -> Verdict | None:
     if sought is not None:
         return sought
     if not any(not isinstance(reading, Text) for reading in found):
-        return None if not _textual_gold(gold) else incorrect("different", text)
+        return None if not _textual_gold(gold) else incorrect("type-mismatch", text)
     if Outcome.COMPLEX in outcomes:
         return incorrect("response-too-complex", text)
     return incorrect("hedged" if _hedged(gold, found) else "different", text)

@@ -22,6 +22,11 @@ _CONTRAST = (
     ("opposed", "to"), ("different", "from"), ("followed", "by"), ("than",), ("unlike",), ("except",),
     ("excluding",), ("besides",),
 )  # fmt: skip
+_SHIFTS = listed("before after until till almost nearly approximately roughly circa about around")
+_SHIFTED = (("at", "least"), ("at", "most"), ("up", "to"), ("prior", "to"), ("no", "later"), ("no", "earlier"))
+"""Before or at least a number, a year or a date is another one."""
+_ALL_BUT = listed("anything everything anyone everyone anywhere everywhere all any nothing nobody")
+_NEAR = listed("near outside")
 _VERBS = listed("is was are were does did do has had can could will would")
 _DENIALS = listed("isnt wasnt arent werent doesnt didnt dont cannot cant couldnt wont wouldnt hasnt hadnt")
 _WRONG = listed("incorrect wrong false untrue")
@@ -68,10 +73,12 @@ def declined(found: Reading) -> bool:
 
 
 def objection(wanted: Alias, found: Reading, span: tuple[int, int], aliases: Sequence[Alias]) -> str:
-    """Why a mention of the alias is not the answer: negated, hedged, other-name, other-number; empty when it is."""
+    """Why a mention of the alias is not the answer (negated, compared, hedged, other-name ...); empty when it is."""
     before, after = found.words[: span[0]], found.words[span[1] :]
     if _negated(_clause_before(found, span[0]), after):
         return "negated"
+    if _beside(wanted, before):
+        return "compared"
     if _taken_back(found, span):
         return "negated"
     if _in_the_subject(found, span):
@@ -96,7 +103,7 @@ def _clause_before(found: Reading, place: int) -> tuple[str, ...]:
     start = place
     while start > max(0, place - MAX_BEFORE):
         left, right = found.tokens[start - 1], found.tokens[min(start, len(found.tokens) - 1)]
-        if left.text == "but" or _PAUSE.search(found.plain, left.end, right.start):
+        if (left.text == "but" and found.tokens[max(0, start - 2)].text not in _ALL_BUT) or _PAUSE.search(found.plain, left.end, right.start):
             break
         start -= 1
     return found.words[start:place]
@@ -107,9 +114,18 @@ def _negated(before: tuple[str, ...], after: tuple[str, ...]) -> bool:
         return True
     if any(before[-len(words) :] == words for words in _CONTRAST):
         return True
+    if before[-1:] == ("but",) and any(word in _ALL_BUT for word in before):
+        return True
     if after[:1] and after[0] in _DENIALS:
         return True
     return len(after) > 1 and after[0] in _VERBS and (after[1] == "not" or after[1] in _WRONG)
+
+
+def _beside(wanted: Alias, before: tuple[str, ...]) -> bool:
+    """Before 1945, at least 12, near Paris: not the alias, something beside it."""
+    if wanted.number is not None or wanted.dates or wanted.words[0][:4].isdecimal():
+        return any(word in _SHIFTS for word in before[-1:]) or before[-2:] in _SHIFTED
+    return wanted.name and before[-1:] != () and before[-1] in _NEAR
 
 
 def _in_the_subject(found: Reading, span: tuple[int, int]) -> bool:

@@ -10,6 +10,7 @@ _BASE_WORDS = {
     "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16, "hex": 16,
     "bin": 2, "oct": 8, "dec": 10, "binary": 2, "octal": 8, "decimal": 10, "hexadecimal": 16,
 }  # fmt: skip
+MAX_BASE_TOKENS = 8
 _DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -34,6 +35,8 @@ def based(tokens: Tokens) -> Based | None:
 
 def _base(tokens: Tokens) -> int | None:
     inner = list(tokens)
+    if len(inner) > MAX_BASE_TOKENS:
+        return None
     while enclosed(inner):
         inner = inner[1:-1]
     if len(inner) == 2 and inner[0].value.strip() == "base":

@@ -44,7 +44,7 @@ _HAN_NUMBER = re.compile(
 _DOTTED = re.compile(r"\b(\d{1,2})\.(\d{2})(?=\s?[ap]\.?\s?m\b)")
 _TIME_WORDS = {"noon": 720, "midday": 720, "midnight": 0, "正午": 720, "午夜": 0}
 _PAST = re.compile(
-    r"\b(?P<part>half|quarter|(?:[a-z]+|\d{1,2})(?:\s+minutes?)?)\s+(?P<side>past|to|after|before)\s+(?P<hour>[a-z]+|\d{1,2})\b"
+    r"\b(?P<part>half|quarter|(?:5|10|20|25|[a-z]+)(?![\w.])|(?:[a-z]+|\d{1,2})\s+minutes?)\s+(?P<side>past|to|after|before)\s+(?P<hour>[a-z]+|\d{1,2})\b"
 )
 _OF_DAY = re.compile(r"\b(?:in the\s+)?(morning|afternoon|evening|night)\b")
 _HAN_CLOCK = re.compile(
@@ -111,18 +111,23 @@ def times(text: str) -> frozenset[str]:
 
 
 _STRAY = re.compile(r"\d\s?[:/]\s?\d|[+*^=<>~]|\d\s?-|-\s?\d")
-_SHIFTED = re.compile(r"\b(?:after|before|until|since|from)\b")
+_SHIFTED = re.compile(r"\b(?:after|before|until|since|from|but|besides|other than|except|excluding)\b")
+_BESIDE = re.compile(
+    r"\b(?:after|before|until|till|since|about|around|near|nearly|almost|approximately|roughly|but|besides|than|except"
+    r"|excluding|past)\s(?:the\s|for\s)?#"
+)
+"""Words that make another moment of the one after them."""
 
 
 def lone(kind: str, text: str) -> bool:
     """Whether nothing but prose stands around the moments of a text: no sign before them, no arithmetic, no other
-    clock or date, no "the day after"."""
+    clock or date, no "the day after", no "before" or "about"."""
     lowered = _dotted(_HOURS.sub(":", text.lower()))
     if kind not in ("date", "time"):
         return not _SHIFTED.search(lowered)
     for pattern in _DATES if kind == "date" else (_CLOCK,):
         lowered = pattern.sub(lambda match: match.group() if match.group().isdecimal() else "#", lowered)
-    return not _STRAY.search(lowered) and not re.search(r"[-+~]#", lowered)
+    return not (_STRAY.search(lowered) or _BESIDE.search(lowered) or re.search(r"[-+~]#", lowered))
 
 
 def is_clock(text: str) -> bool:

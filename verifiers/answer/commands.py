@@ -37,7 +37,8 @@ def word(parser: Parser, value: str) -> Node:
         return names.name(parser, "\\" + value)
     if not value.isascii():
         return names.name(parser, value)
-    if (not value.isupper() and (lowered in grammar.PROSE or _pronounced(value))) or len(value) > 8:
+    prose = lowered in grammar.PROSE and not (len(value) < 4 and parser.peek().value in ("^", "_"))
+    if (not value.isupper() and (prose or _pronounced(value))) or len(value) > 8:
         raise Unreadable(f"a word of prose: {value}")
     for function in ("sqrt", "sin", "cos", "tan", "ln", "log", "pi"):
         if value.endswith(function):

@@ -30,6 +30,8 @@ _BRACED_FRACTION = re.compile(r"(?<=\d)\{(\\[dtc]?frac\s?\{\d{1,9}\}\s?\{\d{1,9}
 _SPACED_MARK = re.compile(r"\\math(?:bin|rel|ord|punct|op|close|open)\s?\{([^{}]{1,10})\}|(?<=\d)\{([.,])\}(?=\d)")
 _NOT_EQUAL = re.compile(r"\\not\s?(?:=|\{=\})")
 _SLANTED = re.compile(r"\^\s?\{?(\d+)\}?\s?/\s?_\s?\{?(\d+)\}?")
+_SCRIPTS_TURNED = re.compile(r"(?<=[A-Za-z])\^(\d|\{[^{}]{1,20}\})_(\w|\{[^{}]{1,20}\})")
+"""v^2_0 is v_0^2."""
 _BARE_COMMAND = re.compile(r"(?<![\\A-Za-z])(d?frac|tfrac|sqrt|text|mathrm|binom|overline)(?=\{)")
 """A command that lost its backslash."""
 _MAPS = re.compile(r"(?<![\w\\])([A-Za-z])\s?(?::|\\colon)\s?([A-Za-z])\s?\\mapsto(?![A-Za-z])")
@@ -133,8 +135,10 @@ def rewritten(text: str) -> str:
         text = _SLANTED.sub(r"\\frac{\1}{\2}", text)
     if "{" in text:
         text = _BARE_COMMAND.sub(r"\\\1", text)
-    if "[" in text:
+    if "[" in text or "]" in text:
         text = _FRENCH.sub(_turned, text)
+    if "^" in text and "_" in text:
+        text = _SCRIPTS_TURNED.sub(r"_\2^\1", text)
     if "^" in text or "_" in text:
         text = _ARRANGED.sub(_arranged, _CHOOSE.sub(_chosen, _ORDINAL.sub(r"\1", text)))
     if "C(" in text or "P" in text or "nCr" in text:

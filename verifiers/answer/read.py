@@ -75,7 +75,7 @@ def readings(text: str) -> tuple[Answer, ...]:
     wordy = bool(_WORDY.search(text))
     if wordy:
         found.extend(_closed(text))
-        if any(isinstance(answer, Word) and answer.kind in ("date", "time") for answer in found):
+        if any(isinstance(answer, Word) and answer.kind in ("date", "time") for answer in found) and " to " not in text:
             return tuple(found)
     else:
         letter = _letter(text)

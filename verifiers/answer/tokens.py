@@ -165,6 +165,9 @@ class _Lexer:
         if value == r"\$":
             self.add("text", "dollar")
             return
+        if value in (r"\(", r"\)"):
+            self.spaced = True
+            return
         value = SYNONYMS.get(value, value)
         if value in DROPPED:
             # \left. and \right. stand for no bracket
