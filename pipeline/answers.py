@@ -9,12 +9,11 @@ from rapidfuzz.distance import Indel
 
 from pipeline.canonical_text import split_options
 
-WEAK_ANSWER = 0.15
 MIN_WORDS = 5
 SAME_PROSE = 0.85
 _NEGATIONS = frozenset(["not", "no", "never", "none", "without"])
 
-
+_TRUTH_VALUES = frozenset(["true", "false", "yes", "no"])
 _LETTER = re.compile(r"\\?(?:text|textbf|mathrm|mathbf)?\s*\{?\s*\(?([A-J])\)?\s*\}?\.?")
 
 
@@ -26,10 +25,16 @@ def stated_answer(question: str, gold: str) -> str:
     return options[place].strip() or gold if place < len(options) else gold
 
 
-def weakness(answer: str) -> float:
-    """How little an equal answer says: many problems have a one-digit answer."""
+def digits(answer: str) -> int:
+    """How much an equal answer says: characters of a whole number or of one letter; else 2, like most numbers."""
     plain = plain_answer(answer).lstrip("-")
-    return WEAK_ANSWER if len(plain) == 1 else 0.0
+    return len(plain) if plain.isdigit() or len(plain) == 1 else 2
+
+
+def truth_values(answer: str) -> tuple[str, ...]:
+    """The values in order of an answer such as `True, False`; empty if it is another answer."""
+    words = re.sub(r"\\(?:text|textbf|mathrm)|[{}$().]", " ", answer.casefold()).replace(",", " ").split()
+    return tuple(words) if words and _TRUTH_VALUES.issuperset(words) else ()
 
 
 def plain_answer(text: str) -> str:

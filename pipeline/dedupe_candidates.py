@@ -24,7 +24,7 @@ BLOCK = 1 << 20
 FULL_BUCKET = 255
 """Bags count up to this, so they bound nothing for two texts that are both longer."""
 SLACK = 1e-9
-MARGIN = 0.1
+MARGIN = 0.05
 """How much closer than in `REWORDED` a rewording must be: a good row that is lost costs more here than one copy too
 many; a leaked benchmark item costs more than a row."""
 MOST_APART = max(apart for _, apart in REWORDED)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 
-from pipeline.answers import plain_answer, texts_agree, weakness
+from pipeline.answers import digits, plain_answer, texts_agree, truth_values
 from pipeline.dedupe_candidates import MARGIN
 from pipeline.dedupe_rows import Positions, Rows
-from pipeline.duplicates import Match, Pair, Relation, judge, plausible
+from pipeline.duplicates import CERTAIN, STRONG, WEAK, Match, Pair, Relation, judge, plausible
 from verifiers import Request, verify_many
 
 BLOCK = 1 << 15
@@ -42,15 +43,23 @@ def _verify(rows: Rows, codes: Positions) -> Iterator[Found]:
     verifiers = dict(zip(needed.tolist(), rows.texts("verifier", positions[needed]), strict=True))
     relations = relate([(answers[one], answers[other], verifiers[one]) for one, other in open_pairs])
     for (one, other), relation in zip(open_pairs, relations, strict=True):
-        match = judge(Pair(forms[one], forms[other]), relation, MARGIN + weakness(answers[one]))
+        match = judge(Pair(forms[one], forms[other]), relation, MARGIN, _least_odds(answers[one]))
         if match is not None:
             yield Found(first=int(positions[one]), second=int(positions[other]), match=match)
+
+
+def _least_odds(answer: str) -> float:
+    """Of truth values no rewording is certain: what is judged stands in the words alone."""
+    if truth_values(answer):
+        return inf
+    length = digits(answer)
+    return CERTAIN + (WEAK if length == 1 else STRONG if length > 2 else 0.0)
 
 
 def _is_open(pair: Pair) -> bool:
     """Whether some relation of the answers makes this a match; only then are they compared, which costs most. What
     matches when they differ matches when nothing is known of them."""
-    return plausible(pair) and any(judge(pair, relation, MARGIN) for relation in ("equal", "unknown"))
+    return plausible(pair) and any(judge(pair, relation, MARGIN, CERTAIN + STRONG) for relation in ("equal", "unknown"))
 
 
 def relate(answers: Sequence[tuple[str, str, str]]) -> list[Relation]:
@@ -65,6 +74,8 @@ def relate(answers: Sequence[tuple[str, str, str]]) -> list[Relation]:
             relations[key] = "equal"
         elif _plain_integer(first) and _plain_integer(second):
             relations[key] = "differ"
+        elif truth_values(first) and truth_values(second):
+            relations[key] = "equal" if truth_values(first) == truth_values(second) else "differ"
         elif texts_agree(first, second):
             relations[key] = "equal"
         else:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 from types import MappingProxyType
 from typing import Literal
 
@@ -40,8 +41,17 @@ REWORDED = MappingProxyType(
 )
 """(different numbers shared, numbers that differ) -> least token similarity plus Jaccard of content words. The fewer
 numbers agree, the more words must. Fitted on GSM8K: its reworded test set, and other pairs with equal answers."""
+CERTAIN = 1.0
+"""Least log-odds at which a row may be lost for a rewording; see `reworded_odds`."""
+FEW_NUMBERS = MappingProxyType({0: 1.0, 1: -5.5, 2: -2.5})
+"""What few numbers in common take from the log-odds."""
+WEAK, STRONG = 2.0, -1.5
+"""What answers of one digit, and of three or more, add to the least log-odds."""
 EXCHANGED = 0.7
 """From this similarity on, a number that stands for another one is what was meant to differ."""
+ADDED = 0.65
+"""From this similarity on, a number that one side has more is what was meant to differ."""
+IN_ORDER = 0.6
 MIN_SHARED = 2
 FEW_WORDS = 0.4
 """Token similarity from which one shared content word is enough beside many equal numbers and no other."""
@@ -101,12 +111,21 @@ def _reworded(pair: Pair, margin: float = 0.0) -> bool:
     least = REWORDED.get((min(shared, MANY_NUMBERS), only_a + only_b))
     if least is None or (only_a and only_b and pair.similarity >= EXCHANGED):
         return False
-    if only_a + only_b and pair.same_words >= VARIANT:
+    if only_a + only_b and (pair.same_words >= VARIANT or pair.similarity >= ADDED):
         return False
     sure = shared >= MANY_NUMBERS and not only_a + only_b and pair.similarity >= FEW_WORDS
     if pair.similarity < least - 1 or len(pair.a.content & pair.b.content) < (1 if sure else MIN_SHARED):
         return False
     return pair.similarity + pair.same_words >= least + margin and pair.symbols_agree
+
+
+def reworded_odds(pair: Pair) -> float:
+    """Log-odds that two texts with the same answer and nearly the same numbers are one problem in other words, both
+    taken to be as frequent. A logistic regression on the reworded GSM8K test and on other pairs of the bundled rows
+    with equal answers, rounded: numbers in the same order and in the same company say as much as the words do."""
+    few = FEW_NUMBERS.get(pair.number_sets[0], 0.0)
+    words = 5.5 * pair.similarity + 2.5 * pair.same_words
+    return words + 5 * pair.number_order + 5 * pair.number_company - 0.5 * min(pair.number_gap, 4) + few - 8
 
 
 def _same_formula(pair: Pair) -> bool:
@@ -124,6 +143,8 @@ def _extended(pair: Pair) -> bool:
     """One text is the other with a note or a definition added: no number and no deciding word is exchanged."""
     if pair.similarity < COPY or pair.number_gap or pair.shared_content < SAME_CONTENT:
         return False
+    if pair.number_order < IN_ORDER:
+        return False
     first, second = pair.hard_difference
     return not first or not second
 
@@ -138,17 +159,18 @@ def _translated(pair: Pair) -> bool:
     return enough and shared >= COPY * max(sum(first.values()), sum(second.values()))
 
 
-def judge(pair: Pair, relation: Relation, margin: float = 0.0) -> Match | None:
+def judge(pair: Pair, relation: Relation, margin: float = 0.0, odds: float = -inf) -> Match | None:
     """The verdict on one pair, given how the answers relate. None: two problems.
 
-    margin: how much closer than usual a rewording must be, for answers that say little or for a stricter use.
+    margin: how much closer than usual a rewording must be.  odds: least log-odds of one (see `reworded_odds`); infinite
+    where only the words decide, so that they must be the same.
     """
     if pair.a.options and pair.b.options and not options_agree(pair.a, pair.b) and relation != "equal":
         return None
     if not pair.figures_agree and not (relation == "equal" and _same_but_figure(pair)):
         return None
     if relation == "equal":
-        return _judge_equal(pair, margin)
+        return _judge_equal(pair, margin, odds)
     identical = pair.same_but_equals_signs and pair.brackets_equal and pair.cosmetic
     if not identical:
         return None
@@ -159,10 +181,12 @@ def judge(pair: Pair, relation: Relation, margin: float = 0.0) -> Match | None:
     return Match(kind="conflict", rule="same-text", score=pair.similarity)
 
 
-def _judge_equal(pair: Pair, margin: float) -> Match | None:
+def _judge_equal(pair: Pair, margin: float, odds: float) -> Match | None:
     score = round(pair.similarity, 4)
     if pair.a.tokens == pair.b.tokens:
         return Match(kind="duplicate", rule="same-form", score=score)
+    if odds == inf and not (pair.hard_equal and pair.same_words >= SAME_CONTENT and not pair.exchanged):
+        return None
     if pair.hard_equal and pair.similarity >= COPY:
         if pair.similarity >= NEAR_COPY and pair.exchanged:
             return None
@@ -171,7 +195,8 @@ def _judge_equal(pair: Pair, margin: float) -> Match | None:
         return None
     if pair.similarity >= NEAR_COPY:
         return Match(kind="duplicate", rule="near-copy", score=score) if _slip(pair) else _as_renamed(pair, score)
-    if (_reworded(pair, margin) or _extended(pair)) and not _opposed(pair):
+    reworded = _reworded(pair, margin) and (odds == -inf or reworded_odds(pair) >= odds)
+    if (reworded or _extended(pair)) and not _opposed(pair):
         return Match(kind="duplicate", rule="reworded", score=score)
     if _same_formula(pair) and not _opposed(pair):
         return Match(kind="duplicate", rule="same-formula", score=score)

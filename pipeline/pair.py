@@ -9,15 +9,17 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
 
-from rapidfuzz.distance import OSA, Indel, Levenshtein
+from rapidfuzz.distance import OSA, Indel, LCSseq, Levenshtein
 
-from pipeline.canonical import Canonical, is_content, is_hard
+from pipeline.canonical import Canonical, is_content, is_hard, stem
 from pipeline.lexicon import HARD
 
 FEW_SYMBOLS = 3
 SAME_SYMBOLS = 0.75
 VARIANT = 0.75
 """Jaccard of content words from which other numbers, or numbers in other places, make a variant and no rewording."""
+NEAR = 6
+"""Tokens before and after a number that are near it."""
 
 _GROUPS = frozenset(HARD.values())
 _FIGURE = re.compile(r"fig[0-9a-f]{12}\Z")
@@ -104,6 +106,21 @@ class Pair:
         return len(first & second), len(first - second), len(second - first)
 
     @cached_property
+    def number_order(self) -> float:
+        """Share of the numbers, ones aside, that both sides have in the same order; 1 where there are none."""
+        first, second = ([token for token, _ in _bound_numbers(form)] for form in (self.a, self.b))
+        most = max(len(first), len(second))
+        return LCSseq.similarity(first, second) / most if most else 1.0
+
+    @cached_property
+    def number_company(self) -> float:
+        """Share of the different numbers of both sides that have a content word near them in common; 1 where there
+        are none."""
+        first, second = _company(self.a), _company(self.b)
+        shared = first.keys() & second.keys()
+        return sum(bool(first[number] & second[number]) for number in shared) / len(shared) if shared else 1.0
+
+    @cached_property
     def permuted(self) -> bool:
         """The same words with the same numbers in other places."""
         first, second = (_bound_numbers(form) for form in (self.a, self.b))
@@ -184,6 +201,16 @@ def _bound_numbers(form: Canonical) -> list[tuple[str, str]]:
     following = (*form.tokens[1:], "")
     pairs = zip(form.tokens, following, strict=True)
     return [(token, after) for token, after in pairs if token[0].isdigit() and token != "1"]
+
+
+def _company(form: Canonical) -> dict[str, set[str]]:
+    """Each number, ones aside, with the stems of the content words near it."""
+    near: dict[str, set[str]] = {}
+    stems = [stem(token) if is_content(token) else "" for token in form.tokens]
+    for place, token in enumerate(form.tokens):
+        if token[0].isdigit() and token != "1":
+            near.setdefault(token, set()).update(filter(None, stems[max(0, place - NEAR) : place + NEAR + 1]))
+    return near
 
 
 def symbols(form: Canonical) -> Counter[str]:
