@@ -26,6 +26,7 @@ from pipeline.config import RecipeError, dump
 from trainer.config import TrainConfig
 from trainer.groups import Group, group_from_json, group_to_json
 from trainer.policy import Policy
+from trainer.ranks import like, whole
 from trainer.update import Updater
 
 ENDED = ("steps", "tokens", "no_signal")
@@ -172,13 +173,16 @@ def save(folder: RunFolder, state: State, updater: Updater, surplus: Sequence[Gr
     """Writes checkpoints/step-NNNNN (the same step again changes nothing) and removes all but the last `keep`."""
     policy = updater.policy
     path = folder.checkpoints / f"step-{state.step:05d}"
-    if path.exists():
+    if policy.ranks.from_first(path.exists):
+        return path
+    weights, moments = _trained(policy), _moments(policy)  # of several ranks all have to gather, and the first writes
+    if not policy.ranks.first:
         return path
     with atomic_folder(path) as temporary:
-        safetensors.torch.save_file(_trained(policy), temporary / "model.safetensors")
+        safetensors.torch.save_file(weights, temporary / "model.safetensors")
         if updater.reference is not None:
-            safetensors.torch.save_file(_weights(updater.reference), temporary / "reference.safetensors")
-        safetensors.torch.save_file(_moments(policy), temporary / "optimiser.safetensors")
+            safetensors.torch.save_file(_live(updater.reference), temporary / "reference.safetensors")
+        safetensors.torch.save_file(moments, temporary / "optimiser.safetensors")
         lines = [json.dumps(group_to_json(group)) for group in surplus]
         (temporary / "surplus.jsonl").write_text("".join(line + "\n" for line in lines), encoding="utf-8")
         numbers = asdict(state) | {"updates": policy.updates}
@@ -193,9 +197,10 @@ def load(path: Path, updater: Updater) -> tuple[State, list[Group]]:
     policy = updater.policy
     numbers = json.loads((path / "state.json").read_text(encoding="utf-8"))
     policy.updates = numbers.pop("updates")
-    _fill(_trained(policy), path / "model.safetensors")
+    _fill(_live(policy.model, adapter=policy.adapter is not None), path / "model.safetensors")
+    policy.synchronise()
     if updater.reference is not None:
-        _fill(_weights(updater.reference), path / "reference.safetensors")
+        _fill(_live(updater.reference), path / "reference.safetensors")
     moments = safetensors.torch.load_file(path / "optimiser.safetensors")
     for name, parameter in zip(policy.names, policy.parameters, strict=True):
         if f"{name}.step" in moments:
@@ -206,7 +211,7 @@ def load(path: Path, updater: Updater) -> tuple[State, list[Group]]:
     return State(**numbers), [group_from_json(json.loads(line)) for line in lines]
 
 
-def _weights(model: PreTrainedModel, *, adapter: bool = False) -> dict[str, Tensor]:
+def _live(model: PreTrainedModel, *, adapter: bool = False) -> dict[str, Tensor]:
     """Parameters (a tied one once) and buffers that are part of the model, by name; the live tensors.
 
     adapter: of a model that carries one, the adapter alone: the base never changes and lies where the recipe says.
@@ -219,23 +224,24 @@ def _weights(model: PreTrainedModel, *, adapter: bool = False) -> dict[str, Tens
 
 
 def _trained(policy: Policy) -> dict[str, Tensor]:
-    return _weights(policy.model, adapter=policy.adapter is not None)
+    """What training changes, whole on every rank."""
+    return {name: whole(value) for name, value in _live(policy.model, adapter=policy.adapter is not None).items()}
 
 
 def _fill(weights: dict[str, Tensor], path: Path) -> None:
     stored = safetensors.torch.load_file(path)
     with torch.no_grad():
         for name, tensor in weights.items():
-            tensor.copy_(stored[name])
+            tensor.copy_(like(stored[name], tensor))
 
 
 def _moments(policy: Policy) -> dict[str, Tensor]:
     found: dict[str, Tensor] = {}
     for name, parameter in zip(policy.names, policy.parameters, strict=True):
         for key, value in policy.optimiser.state.get(parameter, {}).items():
-            found[f"{name}.{key}"] = value.contiguous()
+            found[f"{name}.{key}"] = whole(value).contiguous()
     return found
 
 
 def _like(value: Tensor, parameter: Tensor, key: str) -> Tensor:
-    return value if key == "step" else value.to(parameter.device)
+    return value if key == "step" else like(value, parameter)

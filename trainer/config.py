@@ -70,6 +70,7 @@ class Stage:
 class Sampling:
     """prompts: groups an update is made of.  samples: responses a prompt.  max_tokens: the response budget.
     stages: smaller budgets of the first steps (staged context, DeepScaleR); max_tokens holds after the last of them.
+    reuse: a folder curated with this model; its samples stand in for those of first visits (first_batch.py).
 
     Truncating samplers bias the ratio by the mass they keep, so they are refused, and so is temperature 0.
     """
@@ -81,6 +82,7 @@ class Sampling:
     max_tokens: int = 512
     max_prompt_tokens: int = 1024
     stages: tuple[Stage, ...] = ()
+    reuse: Path | None = None
     top_p: float = 1.0
     top_k: int = -1
     min_p: float = 0.0

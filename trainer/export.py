@@ -18,7 +18,7 @@ def export(path: Path, policy: Policy, config: TrainConfig, summary: RunSummary)
         if policy.adapter is not None:
             save_merged(policy.adapter, config.model, temporary)
         else:
-            policy.model.save_pretrained(temporary)
+            policy.unsharded().save_pretrained(temporary)
         policy.tokenizer.save_pretrained(temporary)
         (temporary / "README.md").write_text(card(config, summary), encoding="utf-8")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import cycle, islice
 from typing import Any, Protocol
@@ -17,6 +17,7 @@ from engines.engine import Completion, Sampler, SamplingParams
 from pipeline.rollouts import request_for
 from trainer.clock import Clock
 from trainer.config import GroupFilter, Reward, Sampling
+from trainer.first_batch import FirstBatch
 from trainer.prompts import Draw, PromptStream
 from trainer.rewards import outcome, random_verdict, shaped
 from verifiers import verify_many
@@ -50,6 +51,7 @@ class Group:
     """The samples of one prompt. key: of the visit. version: of the policy that sampled them.
 
     greedy: the reward of the greedy response, where the algorithm asks for one (ReMax).  greedy_tokens: its length.
+    reused: its samples were stored by curation, nobody had to generate them.
     """
 
     key: str
@@ -61,6 +63,7 @@ class Group:
     version: int
     greedy: float | None = None
     greedy_tokens: int = 0
+    reused: bool = False
 
     @property
     def scores(self) -> list[float]:
@@ -75,6 +78,10 @@ class Group:
     @property
     def tokens(self) -> int:
         return sum(len(sample.token_ids) for sample in self.samples) + self.greedy_tokens
+
+    @property
+    def saved_tokens(self) -> int:
+        return self.tokens - self.greedy_tokens if self.reused else 0
 
 
 def group_from_json(value: dict[str, Any]) -> Group:
@@ -138,6 +145,11 @@ class Filled:
     generate_s: float
     score_s: float
 
+    @property
+    def generated_tokens(self) -> int:
+        """What the step paid for: tokens of stored samples were paid by curation."""
+        return sum(group.tokens - group.saved_tokens for group in self.drawn)
+
 
 class GroupSource:
     """Produces the groups of each step from prompts, a sampler and a scorer."""
@@ -156,6 +168,7 @@ class GroupSource:
     ) -> None:
         """greedy: one more response a prompt, at temperature 0, whose reward is the baseline (ReMax)."""
         self.greedy = greedy
+        self.first_batch: FirstBatch | None = None  # what stands in for first visits, set before the first step
         self.stream = stream
         self.sampler = sampler
         self.scorer = scorer
@@ -225,24 +238,30 @@ class GroupSource:
             seed=self.seed,
             keys=tuple(draw.key for draw in draws),
         )
-        scored = self._scored(draws, params, clock)
+        stored = {} if self.first_batch is None else self.first_batch.of(draws, version, budget)
+        scored = self._scored(draws, params, clock, stored)
         groups = [self._group(draw, found, version, budget) for draw, found in zip(draws, scored, strict=True)]
+        for place in stored:
+            groups[place] = replace(groups[place], version=0, reused=True)
         if not self.greedy:
             return groups
         # Its sample index is one no response of the group has: a control's coin is its own.
         alone = replace(params, n=1, temperature=0.0, first_sample=self.sampling.samples)
-        baselines = self._scored(draws, alone, clock)
+        baselines = self._scored(draws, alone, clock, {})
         return [self._with_greedy(group, found, budget) for group, (found,) in zip(groups, baselines, strict=True)]
 
     def _scored(
-        self, draws: Sequence[Draw], params: SamplingParams, clock: Clock
+        self, draws: Sequence[Draw], params: SamplingParams, clock: Clock, stored: Mapping[int, Sequence[Completion]]
     ) -> list[list[tuple[Completion, Verdict]]]:
-        """Completions and verdicts, draw by draw."""
-        with clock("generate"):
-            found = {
-                (place, sample): completion
-                for place, sample, completion in self.sampler.generate([d.task.prompt_ids for d in draws], params)
-            }
+        """Completions and verdicts, draw by draw; what is stored, by place, is not generated."""
+        found = {(place, at): one for place, completions in stored.items() for at, one in enumerate(completions)}
+        places = [place for place in range(len(draws)) if place not in stored]
+        if places:
+            missing = [draws[place] for place in places]
+            asked = replace(params, keys=tuple(draw.key for draw in missing))
+            with clock("generate"):
+                drawn = list(self.sampler.generate([draw.task.prompt_ids for draw in missing], asked))
+            found |= {(places[at], sample): completion for at, sample, completion in drawn}
         samples = range(params.first_sample, params.first_sample + params.n)
         order = [(place, sample) for place in range(len(draws)) for sample in samples]
         with clock("score"):

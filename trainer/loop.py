@@ -18,15 +18,17 @@ from typing import Any
 import torch
 from rich.console import Console
 
-from pipeline.atomic import exclusive, write_json
+from pipeline.atomic import exclusive
 from trainer import checkpoint
 from trainer.checkpoint import RunFolder, RunSummary, State
 from trainer.clock import Clock
 from trainer.config import TrainConfig
-from trainer.evaluate import EvalSettings, evaluate
 from trainer.export import export
 from trainer.groups import Filled, RunStoppedError, Scorer, pass_rate_histogram
+from trainer.held_out import held_out, keep_best
 from trainer.metrics import Numbers, sampling_metrics, write_rollouts
+from trainer.ranks import Ranks, join, leave
+from trainer.refusals import check_ranks
 from trainer.start import Run, start
 from trainer.update import Totals, adapt_entropy
 
@@ -44,19 +46,29 @@ def train(
     call.
     Raises RecipeError for whatever the user must mend.
     """
-    folder = RunFolder.open(out, config, fresh=fresh)
-    with exclusive(out):
-        return _train(config, folder, console, scorer)
+    ranks = join()
+    try:
+        check_ranks(config, ranks.world)
+        if ranks.first:
+            folder = RunFolder.open(out, config, fresh=fresh)
+            with exclusive(out):
+                ranks.wait()
+                return _train(config, folder, console, scorer, ranks)
+        ranks.wait()
+        return _train(config, RunFolder(out), Console(quiet=True), scorer, ranks)
+    finally:
+        leave(ranks)
 
 
-def _train(config: TrainConfig, folder: RunFolder, console: Console, scorer: Scorer | None) -> RunSummary:
-    before = folder.summary()
+def _train(config: TrainConfig, folder: RunFolder, console: Console, scorer: Scorer | None, ranks: Ranks) -> RunSummary:
+    before = ranks.from_first(folder.summary)
     if before is not None and before.ended:
         console.print(f"{folder.path}: finished ({before.exit_reason}, {before.steps} steps); --fresh trains again")
         return before
-    folder.forget_summary()
+    if ranks.first:
+        folder.forget_summary()
     with _deterministic():
-        run = start(config, folder, console, scorer)
+        run = start(config, folder, console, scorer, ranks)
         try:
             reason, detail = _steps(run)
         except RunStoppedError as stop:
@@ -96,7 +108,7 @@ def _step(run: Run) -> None:
     state, clock = run.state, Clock()
     filled = run.source.fill(state.version, clock, step=state.step, progress=_progress(run))
     state.step += 1
-    state.generated_tokens += sum(group.tokens for group in filled.drawn)
+    state.generated_tokens += filled.generated_tokens
     state.pass_rates = pass_rate_histogram(filled.drawn)
     totals, lr = None, run.policy.lr
     if run.updater.learns_from(filled.kept):
@@ -106,7 +118,7 @@ def _step(run: Run) -> None:
     metrics: Numbers = {
         "step": state.step,
         "version": state.version,
-        "generated_tokens": sum(group.tokens for group in filled.drawn),
+        "generated_tokens": filled.generated_tokens,
         "generated_tokens_total": state.generated_tokens,
         **sampling_metrics(filled),
         **(totals.report() if totals is not None else {}),
@@ -115,13 +127,14 @@ def _step(run: Run) -> None:
         "time/update_s": clock.take("update"),
     }
     if run.eval_problems and run.config.evaluation.every and state.step % run.config.evaluation.every == 0:
-        metrics |= _evaluate(run, f"step-{state.step:05d}")
-        _keep_best(run, metrics)
-    path = run.folder.rollouts / f"step-{state.step:05d}.jsonl"
-    write_rollouts(path, state.step, filled, totals.advantages if totals is not None else [])
-    run.log.append(metrics)
-    run.trackers.log(metrics, state.step)
-    _tell(run, metrics)
+        metrics |= held_out(run, f"step-{state.step:05d}")
+        keep_best(run, metrics)
+    if run.ranks.first:
+        path = run.folder.rollouts / f"step-{state.step:05d}.jsonl"
+        write_rollouts(path, state.step, filled, totals.advantages if totals is not None else [])
+        run.log.append(metrics)
+        run.trackers.log(metrics, state.step)
+        _tell(run, metrics)
 
 
 def _progress(run: Run) -> float:
@@ -145,42 +158,11 @@ def _update(run: Run, filled: Filled) -> Totals:
         )
     state.version += 1
     state.entropy_coef, state.entropy_active = adapt_entropy(config.entropy, state.entropy_coef, totals.entropy)
+    run.policy.synchronise()
     if config.kl.reset_every and state.version % config.kl.reset_every == 0:
         run.updater.reset_reference()
-    run.engine.load_weights(run.policy.model.named_parameters(), state.version)
+    run.engine.load_weights(run.policy.unsharded().named_parameters(), state.version)
     return totals
-
-
-def _evaluate(run: Run, label: str) -> dict[str, float]:
-    settings = run.config.evaluation
-    result = evaluate(
-        run.engine,
-        run.eval_problems,
-        settings=EvalSettings(
-            samples=settings.samples,
-            k_samples=settings.samples,
-            temperature=settings.temperature,
-            max_tokens=settings.max_tokens or run.config.sampling.max_tokens,
-            seed=run.config.seed,
-            verifier_workers=run.config.reward.verifier_workers,
-        ),
-        label=label,
-        template=run.config.template,
-    ).to_json()
-    write_json(run.folder.eval / f"{label}.json", result)
-    return {"eval/greedy": result["greedy"]["estimate"], "eval/pass_at_1": result["pass_at_1"]["estimate"]}
-
-
-def _keep_best(run: Run, metrics: Numbers) -> None:
-    """Exports the policy when no evaluation before was as good; of equal ones the first stays."""
-    state, name = run.state, run.config.checkpoints.best
-    value = metrics.get(f"eval/{name}")
-    if value is None or (state.best is not None and value <= state.best):
-        return
-    state.best = value
-    why = f"best {name} so far, {value:.4f}"
-    summary = RunSummary(steps=state.step, generated_tokens=state.generated_tokens, exit_reason=why, wall_s=0.0)
-    export(run.folder.best, run.policy, run.config, summary)
 
 
 def _tell(run: Run, metrics: dict[str, Any]) -> None:
@@ -217,8 +199,10 @@ def _end(run: Run, reason: str, detail: str) -> RunSummary:
     )
     if summary.ended:
         _save(run)
+    if summary.ended and run.ranks.first:
         export(run.folder.final, run.policy, run.config, summary)
-    run.folder.write_summary(summary)
+    if run.ranks.first:
+        run.folder.write_summary(summary)
     run.console.print(f"{run.folder.path}: {reason} after {state.step} steps. {detail}".rstrip())
     return summary
 

@@ -27,6 +27,8 @@ def sampling_metrics(filled: Filled) -> Numbers:
         "groups/surplus": len(filled.surplus),
         "groups/copies": filled.copies,
         "groups/stale": filled.stale,
+        "groups/reused": sum(group.reused for group in filled.drawn),
+        "groups/reused_tokens": sum(group.saved_tokens for group in filled.drawn),
         "groups/rounds": filled.rounds,
         "groups/skipped_total": filled.skipped,
         "groups/too_easy": sum(min(group.scores) == 1 for group in decided),

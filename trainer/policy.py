@@ -20,6 +20,7 @@ from trainer.batch import MicroBatch
 from trainer.config import Optimiser
 from trainer.groups import RunStoppedError
 from trainer.packing import PackedBatch
+from trainer.ranks import ALONE, Ranks, shard, whole
 
 if TYPE_CHECKING:
     from peft import PeftModel
@@ -81,9 +82,16 @@ class Policy:
         settings: Optimiser,
         temperature: float,
         adapter: PeftModel | None = None,
+        ranks: Ranks = ALONE,
     ) -> None:
-        """adapter: the one that `model` carries; it alone is trained."""
+        """adapter: the one that `model` carries; it alone is trained.  ranks: processes that share the weights."""
         self.adapter = adapter
+        self.ranks = ranks
+        self._keeps = "logits_to_keep" in inspect.signature(model.forward).parameters
+        self.replica: PreTrainedModel | None = None
+        if ranks.world > 1:
+            self.replica = copy.deepcopy(model).requires_grad_(False).eval()
+            shard(model)
         self.model = model.eval()
         self.tokenizer = tokenizer
         self.settings = settings
@@ -98,7 +106,6 @@ class Policy:
             weight_decay=settings.weight_decay,
             foreach=True,
         )
-        self._keeps = "logits_to_keep" in inspect.signature(model.forward).parameters
 
     @property
     def lr(self) -> float:
@@ -112,8 +119,9 @@ class Policy:
     def _logprobs(
         self, model: PreTrainedModel, micro: MicroBatch | PackedBatch, *, entropy: bool
     ) -> tuple[Tensor, Tensor | None]:
-        forward = packed_logprobs if isinstance(micro, PackedBatch) else response_logprobs
-        return forward(model, micro, self.temperature, entropy=entropy, keeps=self._keeps)
+        if isinstance(micro, PackedBatch):
+            return packed_logprobs(model, micro, self.temperature, entropy=entropy, keeps=self._keeps)
+        return response_logprobs(model, micro, self.temperature, entropy=entropy, keeps=self._keeps)
 
     @torch.no_grad()
     def all_logprobs(
@@ -123,12 +131,13 @@ class Policy:
         source = self.model if model is None else model
         logp_BT = torch.zeros(tuple(shape), dtype=self.dtype)
         entropy_BT = torch.zeros(tuple(shape), dtype=self.dtype)
-        for micro in micros:
+        for micro, counts in self.ranks.share(micros):
             logp_MT, entropy_MT = self._logprobs(source, micro, entropy=True)
-            logp_BT[micro.index_M, : micro.width] = logp_MT.cpu()
-            if entropy_MT is not None:
+            if counts:
+                logp_BT[micro.index_M, : micro.width] = logp_MT.cpu()
+            if counts and entropy_MT is not None:
                 entropy_BT[micro.index_M, : micro.width] = entropy_MT.cpu()
-        return logp_BT, entropy_BT
+        return self.ranks.total(logp_BT), self.ranks.total(entropy_BT)
 
     @property
     def dtype(self) -> torch.dtype:
@@ -142,7 +151,7 @@ class Policy:
 
         Raises RunStoppedError when the norm is not finite: a step would destroy the weights.
         """
-        norm = float(nn.utils.clip_grad_norm_(self.parameters, self.settings.max_grad_norm))
+        norm = float(whole(nn.utils.clip_grad_norm_(self.parameters, self.settings.max_grad_norm)))
         if norm != norm or norm == float("inf"):
             raise RunStoppedError(
                 "gradient", f"the gradient norm of update {self.updates + 1} is {norm}; lower optimiser.lr"
@@ -164,9 +173,21 @@ class Policy:
         with self.adapter.disable_adapter():
             return self.all_logprobs(micros, shape)[0]
 
+    def unsharded(self) -> PreTrainedModel:
+        """The model itself, or the replica whose weights are those of the last `synchronise`."""
+        return self.model if self.replica is None else self.replica
+
+    def synchronise(self) -> None:
+        """Copies the shards of all ranks into the replica."""
+        if self.replica is None:
+            return
+        with torch.no_grad():
+            for target, source in zip(self.replica.parameters(), self.model.parameters(), strict=True):
+                target.copy_(whole(source))
+
     def reference(self) -> PreTrainedModel:
-        """A frozen copy of the policy as it is now."""
-        frozen = copy.deepcopy(self.model)
+        """A frozen copy of the policy as it is now (of several ranks: a whole one on each)."""
+        frozen = copy.deepcopy(self.unsharded())
         return frozen.requires_grad_(False).eval()
 
 

@@ -31,7 +31,8 @@ T = TypeVar("T")
 class Ranks:
     """This process among `world` processes; with one process every method is the identity."""
 
-    def __init__(self, rank: int = 0, world: int = 1) -> None:
+    def __init__(self, rank: int = 0, world: int = 1, *, begins: bool = False) -> None:
+        self.begins = begins
         self.rank = rank
         self.world = world
 
@@ -43,7 +44,8 @@ class Ranks:
         """This rank's items, dealt in turn, and whether each counts: every rank gets equally many, since each forward
         and backward pass is an appointment of all, and where there are too few the first one fills the place."""
         mine = [(item, True) for item in items[self.rank :: self.world]]
-        return mine + [(items[0], False)] * (-(-len(items) // self.world) - len(mine))
+        wanted = -(-len(items) // self.world)
+        return mine + [(item, False) for item in items[: wanted - len(mine)]]
 
     def total(self, values: Tensor) -> Tensor:
         """Sum over the ranks, in place."""
@@ -82,19 +84,21 @@ ALONE = Ranks()
 
 
 def join() -> Ranks:
-    """The ranks that torchrun started, or this process alone."""
+    """The ranks that torchrun started, or this process alone. Inside another join the same processes meet again."""
     world = int(os.environ.get("WORLD_SIZE", "1"))
     if world == 1:
         return ALONE
     if torch.cuda.is_available():
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
-    if not dist.is_initialized():
+    begins = not dist.is_initialized()
+    if begins:
         dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
-    return Ranks(dist.get_rank(), world)
+    return Ranks(dist.get_rank(), world, begins=begins)
 
 
 def leave(ranks: Ranks) -> None:
-    if ranks.world > 1 and dist.is_initialized():
+    """Ends what this join began."""
+    if ranks.begins:
         dist.destroy_process_group()
 
 

@@ -25,6 +25,12 @@ def check(config: TrainConfig) -> None:
         raise RecipeError("\n".join(problems))
 
 
+def check_ranks(config: TrainConfig, world: int) -> None:
+    """What has one process only. Raises RecipeError."""
+    if world > 1 and config.lora is not None:
+        raise RecipeError("lora: trains in one process; start it without torchrun, or train all weights")
+
+
 def notes(config: TrainConfig) -> list[str]:
     """Choices that are allowed and that evidence speaks against; told at the start of a run."""
     found = []

@@ -16,10 +16,12 @@ from trainer.checkpoint import RunFolder, State
 from trainer.checks import check_packing, check_room, check_verifiers, make_tasks
 from trainer.config import TrainConfig, objective
 from trainer.evaluate import problems_digest
+from trainer.first_batch import FirstBatch, open_first_batch
 from trainer.groups import GroupSource, RandomScorer, Scorer, VerifierScorer
 from trainer.lora import add_adapter, float32_head
 from trainer.policy import Policy, load_model
 from trainer.prompts import PromptStream, Task
+from trainer.ranks import ALONE, FirstScorer, Ranks, RankSampler
 from trainer.refusals import notes
 from trainer.tracking import Fenced, MetricsLog, open_trackers
 from trainer.update import Updater
@@ -42,8 +44,12 @@ class Run:
     eval_problems: list[Problem]
     started: float
 
+    @property
+    def ranks(self) -> Ranks:
+        return self.policy.ranks
 
-def start(config: TrainConfig, folder: RunFolder, console: Console, scorer: Scorer | None) -> Run:
+
+def start(config: TrainConfig, folder: RunFolder, console: Console, scorer: Scorer | None, ranks: Ranks = ALONE) -> Run:
     """Raises RecipeError for whatever the user must mend before a run makes sense."""
     if config.threads > 0:
         torch.set_num_threads(config.threads)
@@ -53,20 +59,24 @@ def start(config: TrainConfig, folder: RunFolder, console: Console, scorer: Scor
     tasks = make_tasks(problems, config.template, config.sampling, tokenizer, end_token_ids(model, tokenizer), console)
     check_room(model, tasks, config.sampling)
     if scorer is None:
-        check_verifiers(tasks, config.reward.verifier_workers)
+        ranks.from_first(lambda: check_verifiers(tasks, config.reward.verifier_workers))
         scorer = _own_scorer(config)
-    engine = TorchEngine(model, tokenizer)
-    inputs = {"model_digest": engine.digest, "shards_digest": problems_digest(problems)}
-    folder.keep_recipe(config)
-    here = checkpoint.environment(torch.get_num_threads(), str(model.device), **inputs)
-    torch.set_num_threads(folder.enforce_environment(here)["threads"])
+    digest = TorchEngine(model, tokenizer).digest
+    first_batch = open_first_batch(config, tasks, digest)
+    if ranks.first:
+        folder.keep_recipe(config)
+    here = checkpoint.environment(
+        torch.get_num_threads(), str(model.device), **_inputs(digest, problems, first_batch, ranks)
+    )
+    torch.set_num_threads(ranks.from_first(lambda: folder.enforce_environment(here))["threads"])
     check_packing(model, config.optimiser)
     adapter = None
     if config.lora is not None:  # after the digest, which is the base's
         adapter = add_adapter(model, config.lora, seed=config.seed)
         if config.lora.float32_head:
             float32_head(model)
-    policy = Policy(model, tokenizer, config.optimiser, config.sampling.temperature, adapter)
+    policy = Policy(model, tokenizer, config.optimiser, config.sampling.temperature, adapter, ranks)
+    engine = TorchEngine(policy.unsharded(), tokenizer)
     updater = Updater(
         policy,
         objective(config),
@@ -75,8 +85,9 @@ def start(config: TrainConfig, folder: RunFolder, console: Console, scorer: Scor
         seed=config.seed,
         packing=config.optimiser.packing,
     )
-    state, source = _resume(config, folder, updater, _source(config, engine, scorer, tasks))
-    engine.load_weights(model.named_parameters(), state.version)
+    state, source = _resume(config, folder, updater, _source(config, engine, scorer, tasks, ranks))
+    source.first_batch = first_batch
+    engine.load_weights(policy.unsharded().named_parameters(), state.version)
     where = f"from step {state.step}" if state.step else f"{len(tasks):,} prompts"
     console.print(
         f"{folder.path.name}: {config.algorithm or config.loss.name} {where}, {torch.get_num_threads()} threads"
@@ -93,17 +104,27 @@ def start(config: TrainConfig, folder: RunFolder, console: Console, scorer: Scor
         source=source,
         updater=updater,
         log=MetricsLog(folder.metrics),
-        trackers=Fenced(open_trackers(config.trackers, folder.path), console),
+        trackers=Fenced(open_trackers(config.trackers if ranks.first else (), folder.path), console),
         eval_problems=eval_problems,
         started=time.monotonic(),
     )
 
 
-def _source(config: TrainConfig, engine: TorchEngine, scorer: Scorer, tasks: list[Task]) -> GroupSource:
+def _inputs(digest: str, problems: list[Problem], first_batch: FirstBatch | None, ranks: Ranks) -> dict[str, str]:
+    """What a resume must find again beside the machine."""
+    return {
+        "model_digest": digest,
+        "shards_digest": problems_digest(problems),
+        **({"reuse_digest": first_batch.digest} if first_batch is not None else {}),
+        **({"ranks": str(ranks.world)} if ranks.world > 1 else {}),
+    }
+
+
+def _source(config: TrainConfig, engine: TorchEngine, scorer: Scorer, tasks: list[Task], ranks: Ranks) -> GroupSource:
     return GroupSource(
         stream=PromptStream(tasks, seed=config.seed, rules=config.prompts, samples=config.sampling.samples),
-        sampler=engine,
-        scorer=scorer,
+        sampler=engine if ranks.world == 1 else RankSampler(engine, ranks),
+        scorer=scorer if ranks.world == 1 else FirstScorer(scorer, ranks),
         sampling=config.sampling,
         rules=config.filter,
         reward=config.reward,
@@ -119,8 +140,9 @@ def _resume(config: TrainConfig, folder: RunFolder, updater: Updater, source: Gr
     if latest is not None:
         state, source.surplus = checkpoint.load(latest, updater)
         source.stream.restore(state.prompts)
-    MetricsLog(folder.metrics).truncate(state.step)
-    folder.drop_rollouts_after(state.step)
+    if updater.policy.ranks.first:
+        MetricsLog(folder.metrics).truncate(state.step)
+        folder.drop_rollouts_after(state.step)
     return state, source
 
 

@@ -18,6 +18,7 @@ from trainer.groups import Group, RunStoppedError
 from trainer.objective import Objective, Prepared, StepRows, loss, prepare
 from trainer.packing import PackedBatch, packed_batches
 from trainer.policy import Policy
+from trainer.ranks import Ranks
 from trainer.step_tensors import Metrics, masked
 
 MAX_NONFINITE_SHARE = 1e-3
@@ -190,17 +191,23 @@ class Updater:
         index = _rows_that_count(self.objective, prepared)
         bonus = self.objective.entropy_coef != 0
         sums: Metrics = {}
-        for micro in self._micros(rows, index):
+        finite, ranks = True, self.policy.ranks
+        for micro, counts in ranks.share(self._micros(rows, index)):
             logp_MT, entropy_MT = self.policy.logprobs(micro, entropy=bonus)
             step = prepared.step.rows(micro.index_M, logp_MT.cpu(), None if entropy_MT is None else entropy_MT.cpu())
-            if not bool(torch.isfinite(logp_MT.detach().cpu()[step.mask_BT]).all()):
+            finite = finite and bool(torch.isfinite(logp_MT.detach().cpu()[step.mask_BT]).all())
+            if not finite and ranks.world == 1:
                 return None
             self._check_ratio(logp_MT, step.logp_old_BT, step.mask_BT)
             value, metrics = loss(self.objective, step)
-            value.backward()
-            sums = {name: sums.get(name, torch.zeros(())) + amount for name, amount in metrics.items()}
+            # FSDP takes the mean over the ranks; the denominators are those of all of them already.
+            (value if ranks.world == 1 else value * (ranks.world * counts)).backward()
+            if counts:
+                sums = {name: sums.get(name, torch.zeros(())) + amount for name, amount in metrics.items()}
+        if not ranks.all(finite):
+            return None
         self._checked = True
-        return sums
+        return _summed(sums, ranks)
 
     def _check_ratio(self, logp_MT: Tensor, old_MT: Tensor, mask_MT: Tensor) -> None:
         if self._checked:
@@ -212,6 +219,12 @@ class Updater:
                 f"before the first update new and old log-probabilities differ by {gap:.2g}; the model's "
                 "forward pass depends on something other than weights and tokens (dropout? an attention kernel?)",
             )
+
+
+def _summed(sums: Metrics, ranks: Ranks) -> Metrics:
+    """Over the ranks; one that only filled places has none of its own."""
+    names = sorted({name for part in ranks.gathered(list(sums)) for name in part})
+    return {name: ranks.total(sums.get(name, torch.zeros(())).double()) for name in names} if ranks.world > 1 else sums
 
 
 def _rows_that_count(objective: Objective, prepared: Prepared) -> list[int]:

@@ -82,7 +82,7 @@ def test_the_reference_is_the_base(recipe: Recipe, scorer: Scorer, quiet: Consol
 
 def test_a_float32_head_rounds_no_logit(model_folder: Path, scorer: Scorer, recipe: Recipe, tmp_path: Path) -> None:
     model, tokenizer = load_model(model_folder, dtype=torch.bfloat16)
-    weight = model.get_output_embeddings().weight.detach().clone()
+    weight = model.lm_head.weight.detach().clone()
     add_adapter(model, Lora(), seed=0)
     float32_head(model)
     logits = model(IDS).logits

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -39,7 +40,10 @@ def command(
     logging.disable_progress_bar()
     folder = out or Path("runs") / recipe[-1].stem
     summary = train(config, folder, console=stderr_console(quiet=quiet), fresh=fresh)
-    typer.echo(f"{folder}: {_ending(summary)}, {summary.generated_tokens:,} generated tokens, {summary.wall_s:.1f} s")
+    if os.environ.get("RANK", "0") == "0":  # under torchrun one rank speaks
+        typer.echo(
+            f"{folder}: {_ending(summary)}, {summary.generated_tokens:,} generated tokens, {summary.wall_s:.1f} s"
+        )
     if not summary.ended:
         typer.echo(f"verigold: stopped: {summary.detail}", err=True)
         raise typer.Exit(1)
