@@ -9,15 +9,18 @@ Every planned round is committed as one Parquet file, so a killed run loses at m
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
+from engines.engine import Message
 from pipeline.atomic import atomic_file, write_json
 from pipeline.problem import Problem
 from pipeline.version import digest_of
@@ -121,6 +124,21 @@ class RolloutStore:
             found.setdefault(row["id"], []).append(_from_row(row))
         return found
 
+    def lengths(self, sampler_digest: str) -> dict[Name, dict[int, int]]:
+        """Tokens of all samples of one sampler that have token ids and log-probabilities, by name and sample index."""
+        files = sorted(str(path) for path in self.folder.glob("samples-*.parquet"))
+        if not files:
+            return {}
+        ids = ds.field("token_ids")
+        wanted = (ds.field("sampler_digest") == sampler_digest) & ids.is_valid() & ds.field("logprobs").is_valid()
+        columns = {name: ds.field(name) for name in ("id", "prompt_digest", "sample")}
+        columns["tokens"] = pc.list_value_length(ids)  # pyright: ignore[reportAttributeAccessIssue]
+        table = ds.dataset(files, schema=ROLLOUT_SCHEMA, format="parquet").to_table(columns=columns, filter=wanted)
+        found: dict[Name, dict[int, int]] = {}
+        for row in table.to_pylist():
+            found.setdefault((row["id"], row["prompt_digest"]), {})[row["sample"]] = row["tokens"]
+        return found
+
     def commit(self, rollouts: Sequence[Rollout]) -> None:
         """One file, named by the keys of its samples, so that the same round again replaces itself."""
         ordered = sorted(rollouts, key=lambda one: (one.id, one.sampler_digest, one.prompt_digest, one.sample))
@@ -174,77 +192,79 @@ def judge(pairs: Sequence[tuple[Problem, Rollout]]) -> list[Rollout]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StoredGroup:
-    """The samples of one problem that curation drew from one sampler, in order of their index, judged by its gold.
+class Asking:
+    """How a trainer asks its engine, and so which stored samples are its own.
 
-    engine_digest: `Sampler.digest` of the engine that drew them. They are on-policy for a trainer whose engine has this
-        digest before its first step, and then their log-probabilities are the behaviour policy's.
-    temperature, max_tokens: how they were drawn.
+    engine_digest: `Sampler.digest` of the engine: samples of this digest are on-policy for a trainer before its first
+        step, and their log-probabilities are the behaviour policy's.
+    messages: of a problem, as the engine gets them.
     """
 
-    problem: Problem
     engine_digest: str
     temperature: float
     max_tokens: int
-    rollouts: tuple[Rollout, ...]
+    messages: Callable[[Problem], Sequence[Message]]
+
+    def name(self, problem: Problem) -> Name:
+        return problem.id, digest_of(self.messages(problem))
+
+    def fits(self, settings: Mapping[str, object]) -> bool:
+        own = self.engine_digest, self.temperature, self.max_tokens
+        return own == (settings["engine"], settings["temperature"], settings["max_tokens"])
+
+
+def sampler_settings(folder: Path) -> dict[str, dict[str, Any]]:
+    """What the sampler digests in the folder `rollouts/` stand for: model, engine, temperature, max_tokens, seed."""
+    paths = sorted((folder / "samplers").glob("*.json"))
+    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in paths}
 
 
 def stored_groups(
-    folder: Path,
-    problems: Sequence[Problem],
-    *,
-    engine_digest: str,
-    temperature: float,
-    max_tokens: int,
-    samples: int,
-) -> list[StoredGroup]:
-    """Groups of `samples` rollouts from the folder `rollouts/` of a curated folder, for a trainer's first steps.
+    folder: Path, problems: Sequence[Problem], asking: Asking, *, samples: int
+) -> dict[str, tuple[Rollout, ...]]:
+    """Groups of `samples` rollouts from the folder `rollouts/` of a curated folder, by problem id.
 
-    problems: those that were kept; the groups come in their order. A problem has a group when the store holds at least
-    `samples` rollouts with token ids and log-probabilities of the unchanged question (no instruction added, no answer
-    begun), drawn by this engine at this temperature and length limit; their lowest indices are taken. Token ids start
-    after the prompt, as the engine renders `[system,] user` messages. Verdicts are by the problems' present golds.
-    An empty list when nothing fits: the trainer then samples as if there were no store.
+    A problem has a group when the store holds at least `samples` rollouts with token ids and log-probabilities that
+    were asked for as `asking` says; their lowest indices are taken. Token ids start after the prompt. Verdicts are
+    those of their time: judge them again by the present golds (`judge`, or a trainer's own scorer).
+    An empty dict when nothing fits.
 
-    Bias: a curtailed stage stops by what it has seen, so which problems have many samples depends on their outcomes:
-    ask for no more than its first look (`pipeline.sampling.ROUND`), or curate with `test = "fixed"`. The lowest indices
-    of a problem were never chosen by a later look. That curation kept the problem at all is a choice like any other
-    filter's: the trainer would have made it by its own first samples.
+    Bias: a stage that stops by what it has seen draws more of some problems than of others, so which of them have many
+    samples depends on their outcomes. The groups are an honest choice only where every problem that was sampled at
+    all has `samples` of them (`stored_lengths` tells). The lowest indices of a problem were never chosen by a later
+    look. That curation kept the problem at all is a choice like any other filter's: the trainer would have made it by
+    its own first samples.
     """
     store = RolloutStore(folder)
-    digests = [path.stem for path in sorted((folder / "samplers").glob("*.json"))
-               if _drawn_so(path, engine_digest, temperature, max_tokens)]  # fmt: skip
-    found: list[tuple[Problem, list[Rollout]]] = []
-    known = [store.load(digest, (problem.id for problem in problems)) for digest in digests]
-    for problem in problems:
-        name = problem.id, digest_of(plain_messages(problem))
-        for by_name in known:
-            drawn = by_name.get(name, {})
+    found: dict[str, tuple[Rollout, ...]] = {}
+    for digest, settings in sampler_settings(folder).items():
+        known = store.load(digest, (problem.id for problem in problems)) if asking.fits(settings) else {}
+        for problem in problems:
+            drawn = known.get(asking.name(problem), {})
             rollouts = [drawn[index] for index in range(samples) if index in drawn and drawn[index].logprobs]
-            if len(rollouts) == samples and all(one.token_ids for one in rollouts):
-                found.append((problem, rollouts))
-                break
-    judged = iter(judge([(problem, one) for problem, rollouts in found for one in rollouts]))
-    return [
-        StoredGroup(
-            problem=problem,
-            engine_digest=engine_digest,
-            temperature=temperature,
-            max_tokens=max_tokens,
-            rollouts=tuple(next(judged) for _ in rollouts),
-        )
-        for problem, rollouts in found
-    ]
+            if problem.id not in found and len(rollouts) == samples and all(one.token_ids for one in rollouts):
+                found[problem.id] = tuple(rollouts)
+    return found
 
 
-def _drawn_so(path: Path, engine_digest: str, temperature: float, max_tokens: int) -> bool:
-    said = json.loads(path.read_text(encoding="utf-8"))
-    return (said["engine"], said["temperature"], said["max_tokens"]) == (engine_digest, temperature, max_tokens)
+def stored_lengths(folder: Path, problems: Sequence[Problem], asking: Asking) -> dict[str, list[int]]:
+    """Tokens of the stored samples 0, 1, ... up to the first gap, of every problem that has any, by problem id.
+
+    Those that `stored_groups` would take; of several samplers that fit (other seeds) the one with the longest run.
+    """
+    names = {asking.name(problem) for problem in problems}
+    found: dict[str, list[int]] = {}
+    for digest, settings in sampler_settings(folder).items():
+        lengths = RolloutStore(folder).lengths(digest) if asking.fits(settings) else {}
+        for name in sorted(names & lengths.keys()):
+            run = list(takewhile(lambda one: one > 0, (lengths[name].get(at, 0) for at in count())))
+            found[name[0]] = max(found.get(name[0], []), run, key=len)
+    return found
 
 
-def plain_messages(problem: Problem) -> list[dict[str, str]]:
+def plain_messages(problem: Problem) -> list[Message]:
     """The prompt as the shards have it."""
-    messages = [{"role": "user", "content": problem.question}]
+    messages = [Message(role="user", content=problem.question)]
     if problem.system_prompt is not None:
-        messages.insert(0, {"role": "system", "content": problem.system_prompt})
+        messages.insert(0, Message(role="system", content=problem.system_prompt))
     return messages

@@ -48,7 +48,7 @@ class Sampling:
             raise RecipeError("sampling: temperature must be 0 or more and max_tokens 1 or more")
 
     def messages(self, problem: Problem) -> list[Message]:
-        messages = [Message(role=one["role"], content=one["content"]) for one in plain_messages(problem)]
+        messages = plain_messages(problem)
         if self.instruction:
             messages[-1]["content"] += f"\n{self.instruction}"
         if self.answer_prefix:

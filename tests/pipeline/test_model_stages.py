@@ -37,7 +37,17 @@ from pipeline.decisions import (
 )
 from pipeline.ledger import drops_table
 from pipeline.problem import Problem
-from pipeline.rollouts import ROLLOUT_SCHEMA, Rollout, RolloutStore, request_for, stored_groups
+from pipeline.rollouts import (
+    ROLLOUT_SCHEMA,
+    Asking,
+    Rollout,
+    RolloutStore,
+    judge,
+    plain_messages,
+    request_for,
+    stored_groups,
+    stored_lengths,
+)
 from pipeline.run import CurateConfig, curate
 from pipeline.sampling import Draws, Sampling, open_sampler
 from pipeline.shards import read_shards
@@ -543,26 +553,30 @@ def test_stored_rollouts_are_a_trainers_first_groups(
     Difficulty(sampling=replace(sampling, temperature=0.5), samples=8, test="fixed")(problems, context)
     engine = open_sampler(sampling.engine, context.rollouts)
     assert isinstance(engine, TorchEngine)
-    asked: dict[str, Any] = {"engine_digest": engine.digest, "temperature": 1.0, "max_tokens": 12}
-    groups = stored_groups(context.rollouts, kept, **asked, samples=8)
-    assert [group.problem for group in groups] == kept
-    for group in groups:
-        assert [one.sample for one in group.rollouts] == list(range(8))
-        assert group.problem.pass_rate == sum(one.correct for one in group.rollouts) / 8
-        prompt = engine.encode([{"role": "user", "content": group.problem.question}])
-        for one in group.rollouts:
+    asked = Asking(engine_digest=engine.digest, temperature=1.0, max_tokens=12, messages=plain_messages)
+    groups = stored_groups(context.rollouts, kept, asked, samples=8)
+    assert list(groups) == [problem.id for problem in kept]
+    for problem in kept:
+        rollouts = groups[problem.id]
+        assert [one.sample for one in rollouts] == list(range(8))
+        assert problem.pass_rate == sum(one.correct for one in rollouts) / 8
+        prompt = engine.encode([{"role": "user", "content": problem.question}])
+        for one in rollouts:
             assert one.token_ids is not None
             assert one.logprobs is not None
             logits = engine.model(input_ids=torch.tensor([[*prompt, *one.token_ids]])).logits[0, len(prompt) - 1 : -1]
             expected = logits.log_softmax(-1).gather(1, torch.tensor(one.token_ids)[:, None])[:, 0]
             assert torch.allclose(torch.tensor(one.logprobs), expected, atol=1e-4), "of the policy that drew them"
-    for changes in ({"engine_digest": "other"}, {"max_tokens": 13}, {"samples": 9}):
-        different: dict[str, Any] = {**asked, "samples": 8, **changes}
-        assert stored_groups(context.rollouts, kept, **different) == []
-    assert stored_groups(context.rollouts / "absent", kept, **asked, samples=8) == []
-    mended = [replace(kept[0], ground_truth="77")]
-    (group,) = stored_groups(context.rollouts, mended, **asked, samples=8)
-    assert not any(one.correct for one in group.rollouts), "judged by the present gold"
+    lengths = {id_: [one.tokens for one in rollouts] for id_, rollouts in groups.items()}
+    assert stored_lengths(context.rollouts, kept, asked) == lengths
+    for other in (replace(asked, engine_digest="other"), replace(asked, max_tokens=13)):
+        assert stored_groups(context.rollouts, kept, other, samples=8) == {}
+        assert stored_lengths(context.rollouts, kept, other) == {}
+    assert stored_groups(context.rollouts, kept, asked, samples=9) == {}
+    assert stored_groups(context.rollouts / "absent", kept, asked, samples=8) == {}
+    mended = replace(kept[0], ground_truth="77")
+    (rollouts,) = stored_groups(context.rollouts, [mended], asked, samples=8).values()
+    assert not any(one.correct for one in judge([(mended, one) for one in rollouts])), "judged by the present gold"
 
 
 def rewritten(problem: Problem, context: Context) -> Problem:
