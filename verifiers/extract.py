@@ -38,7 +38,11 @@ _CONCLUSION = re.compile(
     r"|wait|should|really|finally|final)\b",
     re.I,
 )
-_NEGATED = re.compile(r"\b(?:not|rather than|instead of|isn't|never|(?:any\w*|everything|all) but|except|other than|besides)[\s$({\[\\]*$", re.I)
+_NEGATED = re.compile(
+    r"\b(?:not|rather than|instead of|isn't|never"
+    r"|(?:any\w*|everything|all) but|except|other than|besides)[\s$({\[\\]*$",
+    re.I,
+)
 """13, not 12: a box that is denied."""
 _MARKER = re.compile(
     r"(?P<hashes>^\s{0,3}####+\s*(?!#))|(?P<short>^[ \t*]{0,4}A[ \t*]{0,3}[:：](?=.*\S))"
@@ -270,12 +274,26 @@ def _in_text(text: str, source: str) -> Answer:
     lines = [line for line in lines if not _EMPTY_LINE.match(line)]
     if not lines:
         return _none("no-answer", source)
-    joined = _display(lines)
+    joined = _bulleted(lines) or _display(lines)
     if _TEMPLATE.match(joined):
         return _none("no-answer", source)
     if len(joined) > MAX_ANSWER:
         return _none("no-answer", "line")
     return Answer(text=joined, source=source if source == "tag" else "line" if len(lines) > 1 else "whole")
+
+
+_BULLET = re.compile(r"[-*•]\s+(\$?(?:[A-Za-z]\s?=\s?)?[^=A-Za-z]{1,40})")
+
+
+def _bulleted(lines: list[str]) -> str | None:
+    """The values of a list at the end, where every bullet holds nothing else."""
+    values: list[str] = []
+    for line in reversed(lines[-MAX_PARTS:]):
+        found = _BULLET.fullmatch(line)
+        if found is None:
+            break
+        values.append(found.group(1).replace("$", "").strip())
+    return ", ".join(reversed(values)) if len(values) > 1 else None
 
 
 def _display(lines: list[str]) -> str:

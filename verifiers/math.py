@@ -5,22 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
 from verifiers import extract, workers
-from verifiers.answer import regions
+from verifiers.answer import regions, wordlists
 from verifiers.answer.compare import same
 from verifiers.answer.cost import towering
 from verifiers.answer.equality import EQUAL, Outcome
-from verifiers.answer.kinds import Answer, Bag, Based, Dotted, Ordered, Region, Scalar, Text, Word
-from verifiers.answer.notations import with_point
-from verifiers.answer.read import based, listed_words, readings
+from verifiers.answer.kinds import Answer, Bag, Dotted, Ordered, Region, Scalar, Text, Word
+from verifiers.answer.read import listed_words, readings
+from verifiers.answer.towards import as_digits, towards
 from verifiers.answer.tree import Node, TooComplex, Unreadable, holds
 from verifiers.answer.views import mentions, views
 from verifiers.choice import choice_verdict, gold_letters
-from verifiers.normalise import key, plain, unfence
+from verifiers.normalise import key, unfence
 from verifiers.reasoning_gym import check_own
 from verifiers.symbolic import encoded
 from verifiers.verdict import Status, Verdict, correct, incorrect, undecided
@@ -84,7 +83,7 @@ def typed_gold(ground_truth: str) -> Gold:
     boxed = extract.boxed(text)
     if boxed is not None and boxed.text:
         text = boxed.text
-    if framed := _GOLD_FRAME.match(text):
+    while framed := _GOLD_FRAME.match(text):
         text = extract.first_sentence(text[framed.end() :]).rstrip(" *_")
     if not text.strip():
         return Gold(ground_truth, "", (), None, "gold-empty")
@@ -161,9 +160,30 @@ def _verify(response: str, answer: extract.Answer, ground_truth: str, tolerance:
         agreed = all(part is not None and part.status is Status.CORRECT for part in same_parts)
         return correct("exact", text) if agreed else incorrect("hedged", text)
     verdict = _by_views(gold, answer, text, tolerance)
+    if verdict.status is Status.INCORRECT and answer.source in ("line", "whole"):
+        verdict = _opening_truth(gold, response, text) or verdict
     if verdict.status is Status.INCORRECT and _answers_all_parts(gold, answer):
         return _match(gold, " ; ".join(answer.parts), tolerance) or verdict
     return verdict
+
+
+_OPENING = re.compile(
+    r"[\W_]*(yes|no|true|false|correct|incorrect|是的|不是|正确|错误|对|错)[\s*_]*[.,!;:。，！；：—–-]", re.I
+)
+_TURNS = re.compile(r"\b(?:actually|wait|however|but|correction|although|or)\b|但|然而|不过", re.I)
+"""A truth value at the start that nothing takes back: Yes. The sum of the digits is 18."""
+
+
+def _opening_truth(gold: Gold, response: str, text: str) -> Verdict | None:
+    """The truth value with which a response opens, where its end has none."""
+    wanted = [reading for reading in gold.readings if isinstance(reading, Word) and reading.kind == "truth"]
+    opened = _OPENING.match(extract.after_thoughts(response) or "") if wanted else None
+    if opened is None or _TURNS.search(response):
+        return None
+    said = wordlists.truth((opened.group(1).lower(),))
+    if mentions("truth", text) - {said}:
+        return None
+    return correct("exact", opened.group(1)) if said == wanted[0].value else incorrect("different", opened.group(1))
 
 
 def _several(gold: Gold) -> bool:
@@ -198,8 +218,8 @@ def _match(gold: Gold, text: str, tolerance: Tolerance) -> Verdict | None:
         return incorrect("response-too-complex", text[:200])
     outcomes: list[Outcome] = []
     open_pairs: list[tuple[Node, Node]] = []
-    for wanted in (*gold.readings, *_digits(gold, found)):
-        for reading in _towards(wanted, found, text):
+    for wanted in (*gold.readings, *as_digits(gold.text, found)):
+        for reading in towards(wanted, found, text):
             outcome = same(wanted, reading)
             if outcome in EQUAL or _close(wanted, reading, tolerance):
                 return correct("tolerance" if outcome not in EQUAL else outcome.value, text)
@@ -237,56 +257,6 @@ def _by_worker(wanted: Node, reading: Node, text: str) -> Verdict:
         return correct(outcome, text)
     reasons = {"different": "different", "memory": "response-too-complex"}
     return incorrect(reasons.get(outcome, "not-shown-equal"), text, detail=reply.get("detail", ""))
-
-
-def _with_point(text: str) -> Answer | None:
-    pointed = with_point(plain(text))
-    found = readings(pointed) if pointed is not None else ()
-    return found[0] if len(found) == 1 and isinstance(found[0], Scalar) else None
-
-
-def _broken(answer: Answer) -> bool:
-    """A number that needs a decimal mark."""
-    return isinstance(answer, Scalar) and any(
-        isinstance(node.value, Fraction) for node in (answer.node, *answer.node.args)
-    )
-
-
-_QUADRANT = re.compile(r"Q?\s?(I{1,3}|IV|[1-4])")
-_SHORT_WORDS = {
-    "R": ("all", ""), "T": ("truth", "true"), "F": ("truth", "false"), r"\phi": ("nothing", ""), "✓": ("truth", "true"),
-    "√": ("truth", "true"), "×": ("truth", "false"), "✗": ("truth", "false"), "possible": ("truth", "true"),
-    "not possible": ("truth", "false"), "impossible": ("truth", "false"),
-}  # fmt: skip
-"""Signs and words that mean a truth value, everything or nothing only where the ground truth does."""
-
-
-def _towards(wanted: Answer, found: Sequence[Answer], text: str) -> Sequence[Answer]:
-    if isinstance(wanted, Based):
-        bare = based(text, wanted.base or 36)
-        return [*found, bare] if bare is not None else found
-    if _broken(wanted) and "," in text:
-        pointed = _with_point(text)
-        return [*found, pointed] if pointed is not None else found
-    if isinstance(wanted, Bag) and all(isinstance(item, Text) for item in wanted.items):
-        words = listed_words(text)
-        return [*found, words] if words is not None else found
-    if isinstance(wanted, Text) and "quadrant" in wanted.words:
-        place = _QUADRANT.fullmatch(unfence(text))
-        return [*found, Text(("quadrant", place.group(1).lower()))] if place else found
-    if isinstance(wanted, Word) and _SHORT_WORDS.get(unfence(text)) == (wanted.kind, wanted.value):
-        return [wanted]
-    return found
-
-
-def _digits(gold: Gold, found: Sequence[Answer]) -> tuple[Answer, ...]:
-    """A gold without a base, such as FF, read as digits for a response that has one."""
-    if "," in gold.text and any(map(_broken, found)):
-        pointed = _with_point(gold.text)
-        return () if pointed is None else (pointed,)
-    bases = [reading.base for reading in found if isinstance(reading, Based)]
-    bare = based(gold.text, bases[0]) if bases and any("A" <= letter <= "F" for letter in gold.text.upper()) else None
-    return () if bare is None else (bare,)
 
 
 def _textual_gold(gold: Gold) -> bool:

@@ -103,7 +103,9 @@ def _clause_before(found: Reading, place: int) -> tuple[str, ...]:
     start = place
     while start > max(0, place - MAX_BEFORE):
         left, right = found.tokens[start - 1], found.tokens[min(start, len(found.tokens) - 1)]
-        if (left.text == "but" and found.tokens[max(0, start - 2)].text not in _ALL_BUT) or _PAUSE.search(found.plain, left.end, right.start):
+        if (left.text == "but" and found.tokens[max(0, start - 2)].text not in _ALL_BUT) or _PAUSE.search(
+            found.plain, left.end, right.start
+        ):
             break
         start -= 1
     return found.words[start:place]

@@ -34,6 +34,9 @@ _SCRIPTS_TURNED = re.compile(r"(?<=[A-Za-z])\^(\d|\{[^{}]{1,20}\})_(\w|\{[^{}]{1
 """v^2_0 is v_0^2."""
 _BARE_COMMAND = re.compile(r"(?<![\\A-Za-z])(d?frac|tfrac|sqrt|text|mathrm|binom|overline)(?=\{)")
 """A command that lost its backslash."""
+_BORDER = re.compile(r"\\bbox\s?(?:\[[^\]]{0,80}\])?(?=\s?\{)")
+_PLAIN_MATRIX = re.compile(r"\\([pb])matrix\s?\{([^{}]*)\}")
+_CALLED_MATRIX = re.compile(r"(?:sympy\.|np\.)?(?:[Mm]atrix|array)\((\[\[[^()]*\]\])\)")
 _MAPS = re.compile(r"(?<![\w\\])([A-Za-z])\s?(?::|\\colon)\s?([A-Za-z])\s?\\mapsto(?![A-Za-z])")
 
 
@@ -93,6 +96,9 @@ def with_point(text: str) -> str | None:
 
 _Plainer = str | Callable[[re.Match[str]], str]
 _PHRASES: tuple[tuple[re.Pattern[str], _Plainer], ...] = (
+    (re.compile(r"(?<=\d)\s?[(（][\u3400-\u9fff]{1,8}[)）]$"), lambda match: match.group().strip(" ()（）")),
+    (re.compile(r"(?<=\d) (?:more|extra|additional|remaining|different|distinct) (?=[a-z]+$)"), " "),
+    (re.compile(r"(?<=\\circ)(\}?)\s?角"), r"\1"),
     (re.compile(r"\bper cent\b"), "percent"),
     (re.compile(r"\bpercentage points?\b"), "percent"),
     (re.compile(r"百分之\s?(\d+(?:\.\d+)?)"), r"\1\\%"),
@@ -110,7 +116,7 @@ _PHRASES: tuple[tuple[re.Pattern[str], _Plainer], ...] = (
     (re.compile(r",\\! (?=\d{3})"), r",\\!"),
 )
 _PHRASE_MARKS = re.compile(
-    r"per cent|percentage|百分之|象限|‰|or minus|or -|base|"
+    r"per cent|角|[)）]$|\d (?:more|extra|addi|rema|dist|diff)|percentage|百分之|象限|‰|or minus|or -|base|"
     r"\b(?:sq|cu)\.|prime|\\(?:hat|widehat|vec)|,\\! |(?:bin|oct|decim)a"
 )
 
@@ -129,6 +135,9 @@ def rewritten(text: str) -> str:
         text = _SPACED_MARK.sub(r"\1\2", text)
     if r"\not" in text:
         text = _NOT_EQUAL.sub(r"\\ne ", text)
+    if "matrix" in text or "bbox" in text or "array(" in text:
+        text = _CALLED_MATRIX.sub(r"\1", _PLAIN_MATRIX.sub(r"\\begin{\1matrix}\2\\end{\1matrix}", text))
+        text = _BORDER.sub("", text)
     if ":=" in text:
         text = text.replace(":=", "=")
     if "/" in text and "_" in text:

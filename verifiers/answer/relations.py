@@ -6,12 +6,12 @@ import re
 from collections.abc import Callable
 from fractions import Fraction
 
-from verifiers.answer import exact_value, scalars, tree
+from verifiers.answer import bases, exact_value, scalars, tree
 from verifiers.answer.equality import EQUAL, equal
 from verifiers.answer.kinds import Answer, Bag, Named, Piece, Region, Relation, Scalar, Word
 from verifiers.answer.parser import parse
 from verifiers.answer.regions import half_line, intersection, normal
-from verifiers.answer.slices import Tokens, enclosed, is_mark, split
+from verifiers.answer.slices import Tokens, enclosed, is_mark, split, sum_tokens
 from verifiers.answer.substitute import replace
 from verifiers.answer.tokens import Token
 from verifiers.answer.tree import Node, Unreadable
@@ -57,6 +57,9 @@ def relation(tokens: list[Token], inner: Inner) -> Answer | None:
         return inner(sum_tokens(sides[:-1], ops[:-1]))
     if not all(sides):
         raise Unreadable("a relation with an empty side")
+    if set(ops) == {"="} and any(map(_dotted, sides[:-1])) and not _dotted(sides[-1]):
+        # 1 + 2 + ... + 10 = 55
+        return inner(sides[-1])
     if r"\approx" in ops:
         return _approximate(sides, ops, inner)
     if ops == [r"\equiv"] and _applied(sides[0]) and not any("mod" in token.value for token in sides[1]):
@@ -76,11 +79,8 @@ def _goes_on(tokens: Tokens) -> bool:
     return len(tokens) == 2 and "." in tokens[0].value and tokens[0].kind == "num" and tokens[1].value == r"\ldots"
 
 
-def sum_tokens(sides: list[list[Token]], ops: list[str]) -> list[Token]:
-    joined = list(sides[0])
-    for op, side in zip(ops, sides[1:], strict=True):
-        joined += [Token("op", op), *side]
-    return joined
+def _dotted(tokens: Tokens) -> bool:
+    return len(tokens) > 2 and any(token.value == r"\ldots" for token in tokens)
 
 
 def _approximate(sides: list[list[Token]], ops: list[str], inner: Inner) -> Answer:
@@ -119,6 +119,8 @@ def name_of(tokens: Tokens) -> tuple[str, tuple[str, ...]] | None:
     parts, marks = split(tokens, lambda token: is_mark(token, ":"))
     if marks:
         names = [name_of(part) if part else None for part in parts]
+        if len({all(token.kind in ("word", "text") for token in part) for part in parts}) > 1:
+            return None
         return (":".join(name[0] for name in names if name), ()) if all(names) else None
     applied = _applied(tokens)
     if applied is not None:
@@ -201,6 +203,8 @@ def _subscripts(node: Node) -> tuple[str, ...]:
 
 def _equation(sides: list[list[Token]], inner: Inner) -> Answer:
     first, last = name_of(sides[0]), name_of(sides[-1])
+    if _rewritten(sides[-1]) and all(len(side) == 1 or _rewritten(side) for side in sides[:-1]):
+        return inner(sides[-1])
     if first is not None:
         return _named(first, sides, sides[-1], inner)
     if last is not None and (len(sides) == 2 or not _closed(sides[0])):
@@ -217,6 +221,11 @@ def _equation(sides: list[list[Token]], inner: Inner) -> Answer:
             return inner(sides[-1])
         raise Unreadable("an equation between different numbers")
     return Relation(nodes[0], "=", nodes[-1])
+
+
+def _rewritten(tokens: Tokens) -> bool:
+    """124 = 7C_16, 12 : 18 = 2 : 3"""
+    return bases.based(tokens) is not None or (tokens[0].kind == "num" and any(is_mark(one, ":") for one in tokens))
 
 
 def plain_number(scalar: Scalar) -> Node:

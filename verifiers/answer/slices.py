@@ -44,6 +44,14 @@ def split(tokens: Tokens, wanted: Callable[[Token], bool]) -> tuple[list[list[To
     return slices, marks
 
 
+def sum_tokens(sides: list[list[Token]], ops: list[str]) -> list[Token]:
+    """The sides of a chain of relations and the signs between them as one run of tokens."""
+    joined = list(sides[0])
+    for op, side in zip(ops, sides[1:], strict=True):
+        joined += [Token("op", op), *side]
+    return joined
+
+
 def separates(token: Token) -> bool:
     if token.kind == "op":
         return token.value in SEPARATORS

@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from verifiers.answer import calendar, wordlists
+from verifiers.answer import calendar, conclusions, wordlists
 from verifiers.answer.lists import listed
 from verifiers.answer.read import prepared, textual
+from verifiers.answer.spoken import with_digits
 
 _VERB = re.compile(
-    r"(?:(?<![A-Za-z\\])(?:is|are|was|were|be|equals?|gives?|get|gets|got|obtain(?:ed|s)?|yields?|becomes?|total(?:s|ing)?|"
-    r"(?:diverges|tends|goes) to|approaches|"
-    r"giving|yielding|making|costs?|has|have|had|needs?|takes?|makes?|earns?|paid|pays?|spen[dt]s?|leaves?|concludes?)(?![A-Za-z])|[是为得])\s*[:：]?\s*"
+    r"(?:(?<![A-Za-z\\])(?<!after )(?<!before )(?<!by )(?:is|are|was|were|be|equals?|gives?|get|gets|got"
+    r"|obtain(?:ed|s)?|yields?|becomes?|total(?:s|ing)?"
+    r"|(?:diverges|tends|goes|comes?|amounts?|adds? up|works? out|sums?|reduces?|simplif(?:y|ies)|evaluates?) to"
+    r"|approaches|giving|yielding|making|costs?|has|have|had|needs?|takes?|makes?|earns?|paid|pays?|spen[dt]s?"
+    r"|leaves?|concludes?)(?![A-Za-z])|[是为得])\s*[:：]?\s*"
 )
 _ASIDE = re.compile(
     r",?\s+(?:because|since|which|so|as|where|when|after|in total|altogether|in all|per se|each)\b"
@@ -25,10 +28,11 @@ _GOES_ON = re.compile(
 )
 """A sentence on the way to an answer."""
 _FORMULA = re.compile(r"\$\$?([^$\n]{1,600})\$\$?|\\\((.{1,600}?)\\\)|\\\[(.{1,600}?)\\\]", re.S)
-_NUMBER = re.compile(r"(?<![\w.\\^_{,])-?\$?\d[\d,]*(?:\.\d+)?(?:/\d+)?%?(?![\w^}])")
+_NUMBER = re.compile(r"(?<![\w.\\^_{,])[-−]?\$?\d[\d,]*(?:\.\d+)?(?:/\d+)?%?(?![\w^}])")
 _LEADING = re.compile(
-    r"^(?:so|thus|hence|therefore|then|and|that|the (?:final )?answer|answer|a|an|the|exactly|only|just|now|currently|"
-    r"simply|actually|indeed|really|also|precisely|given by|equal to|found to be)\b[\s,:]*",
+    r"^(?:(?:so|thus|hence|therefore|then|and|that|the (?:final )?answer|answer|a|an|the|exactly|only|just|now"
+    r"|currently|simply|actually|indeed|really|also|precisely|(?:grand )?total of|sum of|of|given by|equal to"
+    r"|found to be|to (?:buy|sell|pay|earn|save|score|drive|walk|read|bake|make|plant|order)(?=\s+[\d$]))\b[\s,:]*)+",
     re.I,
 )
 _TEXT = re.compile(r"\\(?:text|textbf|mathrm|mbox|textrm)\s?\{([^{}]*)\}")
@@ -51,13 +55,15 @@ _OTHER = listed(
 )
 """Words between which and a number it is no answer: anything but 8, before 8, a multiple of 8."""
 _CUT = re.compile(
-    r"(?:(?<![A-Za-z\\])(?:we|the|to|an?|of|and|by|in|that|where|which|this|with|for|then|so|or|from|at|on|if|be|is)"
+    r"(?:(?<![A-Za-z\\])(?:we|the|to|an?|of|and|by|in|that|where|which|this|with|for|then|so|or|from|at|on|if|be|is|into|onto|than|because|since|while|but)"
     r"|\\times|\\cdot|[=+*])\s*$|\?\s*$|\b(?:[Ss]uppos\w+|[Aa]ssum\w+|[Ii]magin\w+|doubt(?:s|ed|ful)?)\b[^.]*\.?$"
 )
 """A sentence that stops before its end, a question and a supposition make no claim."""
 _OPEN_END = re.compile(r"[A-Za-z]{2,}\s[^.]*,\s*$")
-_HAN_START = re.compile(r"(?:[\u3400-\u9fff]{1,12}\s?[，,、：:]\s?)?[\u3400-\u9fff]{2,20}\s?(?=[-−]?\d|\$)")
-_HAN_COMPARED = re.compile(r"[不没非约或负]|大于|小于|至少|至多|超过|以上|以下|百分之|第")
+_HAN_START = re.compile(
+    r"(?:[\u3400-\u9fff]{1,12}\s?[，,、：:]\s?)?[\u3400-\u9fff]{2,20}\s?(?=[-−]?\d|[$({\[]|[A-Za-z]\s?[=<>≤≥]|百分之)"
+)
+_HAN_COMPARED = re.compile(r"不(?!等式)|[没非约或负]|大于|小于|至少|至多|超过|以上|以下|百分之|第")
 _CODE_WORDS = listed(
     "echo return assert print printf yield raise import exec eval const var let def lambda await new typeof del pass"
 )
@@ -66,15 +72,11 @@ _LETTERS = re.compile(r"[A-Za-z\u3400-\u9fff]{2,}")
 
 def views(text: str, *, sentence: bool) -> Iterator[str]:
     """Likeliest first. `sentence`: the text may be a sentence around the answer (it was not in a box)."""
-    text = _BOLD.sub(r"\1", text) if sentence and "**" in text else text
-    concluded = _han_conclusion(text) if sentence and _HAN.search(text) else None
-    if concluded is not None:
-        yield from views(concluded, sentence=True)
-    told = _HAN_START.match(text) if sentence else None
-    if told and not _HAN_COMPARED.search(told.group()):
-        yield text[told.end() :].strip(" 。.")
-    if sentence and (text.startswith("~") or _OPEN_END.search(text)):
-        return
+    if sentence:
+        yield from _arrived(text)
+        text = conclusions.without_check(conclusions.without_bold(text))
+        if text.startswith("~") or _OPEN_END.search(text):
+            return
     yield text
     if not _LETTERS.search(text):
         return
@@ -82,12 +84,32 @@ def views(text: str, *, sentence: bool) -> Iterator[str]:
         return
     if sentence and (reason := _REASON.search(text)):
         yield from views(text[: reason.start()], sentence=True)
-    text = _TEXT.sub(r" \1 ", text)
+    yield from _parts(_TEXT.sub(r" \1 ", text), sentence)
+
+
+def _arrived(text: str) -> Iterator[str]:
+    """The last Chinese clause and what stands in bold at the end come before the whole sentence."""
+    bold = conclusions.in_bold(text)
+    text = conclusions.without_bold(text)
+    clause = conclusions.last_step(text) or conclusions.in_han(text)
+    if clause is not None:
+        yield from views(clause, sentence=True)
+    if bold is not None:
+        yield bold
+    told = _HAN_START.match(text)
+    if told and not _HAN_COMPARED.search(told.group()):
+        yield text[told.end() :].strip(" 。.")
+
+
+def _parts(text: str, sentence: bool) -> Iterator[str]:
+    """Parts of a text that holds words."""
     while text.startswith("{") and text.endswith("}") and "{" not in text[1:]:
         text = text[1:-1]
     if text.lstrip("`@!> ").partition(" ")[0].lower() in _CODE_WORDS:
         return
     closing, last = _last_sentences(text) if sentence else (text, text)
+    if sentence:
+        yield from conclusions.concluded(closing)
     for told in dict.fromkeys((closing, last)):
         if told != text:
             yield told
@@ -98,10 +120,11 @@ def views(text: str, *, sentence: bool) -> Iterator[str]:
     note = _NOTE.fullmatch(text.strip())
     if note:
         yield note.group(1)
-    if sentence and not _GOES_ON.search(last) and not wordlists.NEGATIONS.intersection(wordlists.words_of(last)):
+    if not sentence or _GOES_ON.search(last) or conclusions.instructs(last):
+        return
+    if not wordlists.NEGATIONS.intersection(wordlists.words_of(last)):
+        yield from conclusions.run(last)
         yield from _lone(last)
-        if assigned := _ASSIGNED.search(last):
-            yield last[assigned.end() :]
 
 
 def _tails(last: str, sentence: bool) -> Iterator[str]:
@@ -113,6 +136,8 @@ def _tails(last: str, sentence: bool) -> Iterator[str]:
     end = None
     for match in _VERB.finditer(last):
         end = match.end()
+    if end is not None and sentence and _HEDGED.search(last, 0, end):
+        return
     if end is not None and last[end:].strip():
         tail = _LEADING.sub("", last[end:].strip())
         yield tail
@@ -122,72 +147,45 @@ def _tails(last: str, sentence: bool) -> Iterator[str]:
         yield _ASIDE.split(_LEADING.sub("", last), maxsplit=1)[0]
 
 
+_HEDGED = re.compile(
+    r"\b(?:might|may|could|perhaps|maybe|possibly|probably)\s+(?:well\s+)?(?:be|have|equal|get|is)\s*\Z", re.I
+)
+
+
 def _lone(last: str) -> Iterator[str]:
     """The last formula of a sentence, or its only number."""
-    yield from _points(last)
+    yield from conclusions.points(last)
     formulas = [next(filter(None, match.groups())) for match in _FORMULA.finditer(last)]
     if formulas:
         yield formulas[-1]
-    numbers = set(_NUMBER.findall(last))
+    numbers = set(_NUMBER.findall(last if _DIGIT.search(last) else _SUBJECT.sub("", with_digits(last)))) - {"1"}
     bounded = any(word in _COMPARED for word in last.lower().split()) or _APART.search(last)
     if len(numbers) == 1 and not formulas and not bounded and not _CODE.search(last):
         yield numbers.pop()
 
 
+_SUBJECT = re.compile(r"\b(?:the|these|those|all|both|his|her|their|its|our|first|last|other)\s\d+", re.I)
+"""The two friends left: no answer."""
+_DIGIT = re.compile(r"\d")
 _APART = re.compile(
-    r"\b(?:but|besides|(?:other|else) than|before|after|till|since|(?:multiples?|factors?|divisors?|squares?|cubes?"
-    r"|roots?|double|half) of|divisible by)\s(?:the\s|number\s)*(?=[-\d\\$])",
+    r"\b(?:but|besides|(?:different|distinct) from|(?:other|else) than|before|after|till|since"
+    r"|(?:multiples?|factors?|divisors?|squares?|cubes?|roots?|double|half) of|divisible by)\s(?:the\s|number\s)*(?=[-\d\\$])",
     re.I,
 )
-_TUPLE = re.compile(
-    r"(?<![A-Za-z\d_\\}])(?:\\left\s?)?[(\[](?:[^()\[\],;$]|\([^()]{1,40}\)){1,60}"
-    r"(?:[,;](?:[^()\[\],;$]|\([^()]{1,40}\)){1,60}){1,4}[)\]]"
-)
-_TOWARDS = re.compile(r"\b(?:to|giving|at|is|are|gives|into|as|becomes?|on|onto)\s+(?:the\s+)?(?:point\s+|interval\s+)?\$?$")
-_ENDING = re.compile(r"[\s.$*]*")
-_ASSIGNED = re.compile(r"\b(?:at|when|that|find|get|have|by)\s+(?=\$?[A-Za-z](?:_\w)?\s?=)")
-
-
-def _points(last: str) -> Iterator[str]:
-    """The only bracketed list of a sentence, or the one that it arrives at."""
-    found = [match for match in _TUPLE.finditer(last) if not _PROSE.search(match.group())]
-    if not found:
-        return
-    final = found[-1]
-    reached = _ENDING.fullmatch(last, final.end()) and _TOWARDS.search(last, 0, final.start())
-    if len({match.group() for match in found}) == 1 or reached:
-        yield final.group()
-
-
-_PROSE = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{3,}")
-_BOLD = re.compile(r"(?<![\w)}*])\*\*(?=\S)([^*\n]{1,300}?)(?<=\S)\*\*(?![\w(*])")
 _CONCLUDES = re.compile(r"(?:so|thus|hence|therefore|consequently|the answer|answer)\b", re.I)
-_HAN = re.compile(r"[\u3400-\u9fff]")
-_HAN_CLAUSE = re.compile(r"[，,；;。]\s*(?=[^，,；;。]*\Z)")
-_HAN_CONCLUDES = re.compile(r"(?:所以|因此|因而|故|则|即|答|于是|那么|可得|得到?|从而|综上|共|总)")
-_COMPUTED = re.compile(r"[=≈]|\.\.|\\ldots|…")
-
-
-def _han_conclusion(text: str) -> str | None:
-    """The last clause of a Chinese sentence that concludes or follows a computation: 85*0.8=68, 所以是 68 元."""
-    stripped = text.rstrip("。. *")
-    mark = _HAN_CLAUSE.search(stripped)
-    if mark is None:
-        return None
-    before, clause = stripped[: mark.start()], stripped[mark.end() :].strip()
-    if _HAN_CONCLUDES.match(clause):
-        return _HAN_CONCLUDES.sub("", clause, count=1).lstrip("，,：: ") or None
-    computed = _COMPUTED.search(before) and _HAN.search(clause) and "=" not in clause
-    return clause if computed and len(_HAN.findall(clause)) > 1 else None
-
 
 _REMARK = re.compile(r"(?:(?!\d|\\|[A-HJ-Z]\b).)*[^\w\s,;:]\s*", re.S)
 """A closing sentence that gives no answer and was not cut off."""
 
 
+_SENTENCES = re.compile(
+    r"(?<=[^\s.\d][.!])\s+(?=[A-Z\"'($\\∠△√]|\d*[a-z]\s?[=<>≤≥])|(?<=\d[.!])\s+(?=[A-Z\"'($\\∠△√]|\d*[a-z]\s?[=<>≤≥])|(?<=\?)\s+(?=\S)"
+)
+
+
 def _last_sentences(text: str) -> tuple[str, str]:
     """A closing sentence that concludes, else the last one that is no remark; and the latter."""
-    parts = re.split(r"(?<=[^\s.\d][.!])\s+(?=[A-Z\"'(])|(?<=\d[.!])\s+(?=[A-Z\"'(])|(?<=\?)\s+(?=\S)", text)
+    parts = _SENTENCES.split(text)
     closing = parts[-1]
     while len(parts) > 1 and len(parts[-1]) < 60 and _REMARK.fullmatch(parts[-1]):
         parts.pop()

@@ -148,6 +148,8 @@ def truth(words: tuple[str, ...]) -> str | None:
         return None
     place = next(place for place, word in enumerate(words) if word in TRUE or word in FALSE)
     before = words[:place]
+    if "wait" in words[place:] or "actually" in words[place:]:
+        return None
     flips = sum(word in NEGATIONS or word.endswith("n't") for word in before)
     return "true" if found[0] == (flips % 2 == 0) else "false"
 
