@@ -107,7 +107,7 @@ class RolloutStore:
         files = sorted(str(path) for path in self.folder.glob("samples-*.parquet"))
         if not files:
             return {}
-        wanted = (ds.field("sampler_digest") == sampler_digest) & ds.field("id").isin(sorted(set(ids)))
+        wanted = (ds.field("sampler_digest") == sampler_digest) & ds.field("id").isin(pa.array(sorted(set(ids)), pa.string()))
         table = ds.dataset(files, schema=ROLLOUT_SCHEMA, format="parquet").to_table(filter=wanted)
         found: dict[Name, dict[int, Rollout]] = {}
         for row in table.to_pylist():
@@ -118,7 +118,7 @@ class RolloutStore:
     def of_problems(self, ids: Iterable[str]) -> dict[str, list[Rollout]]:
         """All stored samples of these problems from any sampler, by problem id."""
         files = sorted(str(path) for path in self.folder.glob("samples-*.parquet"))
-        wanted = ds.field("id").isin(sorted(set(ids)))
+        wanted = ds.field("id").isin(pa.array(sorted(set(ids)), pa.string()))
         found: dict[str, list[Rollout]] = {}
         for row in ds.dataset(files, schema=ROLLOUT_SCHEMA, format="parquet").to_table(filter=wanted).to_pylist():
             found.setdefault(row["id"], []).append(_from_row(row))
