@@ -32,9 +32,9 @@ from trainer.warmstart import build_tokenizer, new_model, save
 Recipe = Callable[..., TrainConfig]
 
 
-def draw(folder: Path, model: Path, problems: Sequence[Problem], samples: int, **asked: Any) -> Path:
+def draw(folder: Path, model: Path, problems: Sequence[Problem], samples: int, instruction: str = "") -> Path:
     """A curated folder's store, as a stage with the training's own settings leaves it."""
-    sampling = Sampling(engine=TorchConfig(model=model), **({"max_tokens": 6} | asked))
+    sampling = Sampling(engine=TorchConfig(model=model), max_tokens=6, instruction=instruction)
     Draws.start("difficulty", sampling, 0, folder / "rollouts", problems).ensure(problems, samples)
     return folder
 
