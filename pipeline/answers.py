@@ -27,7 +27,7 @@ def stated_answer(question: str, gold: str) -> str:
 
 def digits(answer: str) -> int:
     """How much an equal answer says: characters of a whole number or of one letter; else 2, like most numbers."""
-    plain = plain_answer(answer).lstrip("-")
+    plain = plain_answer(answer).strip("()-")
     return len(plain) if plain.isdigit() or len(plain) == 1 else 2
 
 

@@ -9,6 +9,7 @@ from math import inf
 import numpy as np
 
 from pipeline.answers import digits, plain_answer, texts_agree, truth_values
+from pipeline.canonical import Canonical
 from pipeline.dedupe_candidates import MARGIN
 from pipeline.dedupe_rows import Positions, Rows
 from pipeline.duplicates import CERTAIN, STRONG, WEAK, Match, Pair, Relation, judge, plausible
@@ -43,14 +44,14 @@ def _verify(rows: Rows, codes: Positions) -> Iterator[Found]:
     verifiers = dict(zip(needed.tolist(), rows.texts("verifier", positions[needed]), strict=True))
     relations = relate([(answers[one], answers[other], verifiers[one]) for one, other in open_pairs])
     for (one, other), relation in zip(open_pairs, relations, strict=True):
-        match = judge(Pair(forms[one], forms[other]), relation, MARGIN, _least_odds(answers[one]))
+        match = judge(Pair(forms[one], forms[other]), relation, MARGIN, _least_odds(answers[one], forms[one]))
         if match is not None:
             yield Found(first=int(positions[one]), second=int(positions[other]), match=match)
 
 
-def _least_odds(answer: str) -> float:
-    """Of truth values no rewording is certain: what is judged stands in the words alone."""
-    if truth_values(answer):
+def _least_odds(answer: str, form: Canonical) -> float:
+    """Of truth values, and of a word that the question holds, no rewording is certain: the words alone decide."""
+    if truth_values(answer) or answer.casefold() in form.content:
         return inf
     length = digits(answer)
     return CERTAIN + (WEAK if length == 1 else STRONG if length > 2 else 0.0)

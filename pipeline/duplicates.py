@@ -43,8 +43,10 @@ REWORDED = MappingProxyType(
 numbers agree, the more words must. Fitted on GSM8K: its reworded test set, and other pairs with equal answers."""
 CERTAIN = 1.0
 """Least log-odds at which a row may be lost for a rewording; see `reworded_odds`."""
-FEW_NUMBERS = MappingProxyType({0: 1.0, 1: -5.5, 2: -2.5})
+FEW_NUMBERS = MappingProxyType({0: -7.6, 1: -5.5, 2: -2.5})
 """What few numbers in common take from the log-odds."""
+IN_WORDS = frozenset(["0", "2", "3", "4", "7", "12", "24", "60", "100"])
+"""Numbers that words may stand for: a pair, twice, a week, a dozen, a percentage."""
 WEAK, STRONG = 2.0, -1.5
 """What answers of one digit, and of three or more, add to the least log-odds."""
 EXCHANGED = 0.7
@@ -125,7 +127,10 @@ def reworded_odds(pair: Pair) -> float:
     with equal answers, rounded: numbers in the same order and in the same company say as much as the words do."""
     few = FEW_NUMBERS.get(pair.number_sets[0], 0.0)
     words = 5.5 * pair.similarity + 2.5 * pair.same_words
-    return words + 5 * pair.number_order + 5 * pair.number_company - 0.5 * min(pair.number_gap, 4) + few - 8
+    numbers = 5 * pair.number_order + 5 * pair.number_company - 0.5 * min(pair.number_gap, 4) + few
+    strange = len((pair.a.distinct_numbers ^ pair.b.distinct_numbers) - IN_WORDS)
+    same = pair.hard_equal and len(pair.hard[0]) >= MANY_NUMBERS
+    return words + numbers - 1.5 * strange + 1.5 * same - 8
 
 
 def _same_formula(pair: Pair) -> bool:
@@ -187,14 +192,18 @@ def _judge_equal(pair: Pair, margin: float, odds: float) -> Match | None:
         return Match(kind="duplicate", rule="same-form", score=score)
     if odds == inf and not (pair.hard_equal and pair.same_words >= SAME_CONTENT and not pair.exchanged):
         return None
+    if odds > -inf and pair.other_ending:
+        return None
     if pair.hard_equal and pair.similarity >= COPY:
         if pair.similarity >= NEAR_COPY and pair.exchanged:
+            return None
+        if odds > -inf and len(pair.hard[0]) < LONG_FORMULA and reworded_odds(pair) < odds:
             return None
         return Match(kind="duplicate", rule="same-hard-sequence", score=score)
     if pair.permuted:
         return None
     if pair.similarity >= NEAR_COPY:
-        return Match(kind="duplicate", rule="near-copy", score=score) if _slip(pair) else _as_renamed(pair, score)
+        return Match(kind="duplicate", rule="near-copy", score=score) if _slip(pair) else _as_renamed(pair, score, odds)
     reworded = _reworded(pair, margin) and (odds == -inf or reworded_odds(pair) >= odds)
     if (reworded or _extended(pair)) and not _opposed(pair):
         return Match(kind="duplicate", rule="reworded", score=score)
@@ -202,7 +211,7 @@ def _judge_equal(pair: Pair, margin: float, odds: float) -> Match | None:
         return Match(kind="duplicate", rule="same-formula", score=score)
     if _translated(pair):
         return Match(kind="duplicate", rule="translated", score=score)
-    return _as_renamed(pair, score)
+    return _as_renamed(pair, score, odds)
 
 
 def _slip(pair: Pair) -> bool:
@@ -303,7 +312,7 @@ def _renamed(pair: Pair) -> bool:
     return pair.numbers_equal and alike and _renaming(pair) is not None
 
 
-def _as_renamed(pair: Pair, score: float) -> Match | None:
-    if _renamed(pair):
+def _as_renamed(pair: Pair, score: float, odds: float) -> Match | None:
+    if _renamed(pair) and (odds == -inf or reworded_odds(pair) >= odds):
         return Match(kind="duplicate", rule="variables-renamed", score=score)
     return None

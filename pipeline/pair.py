@@ -20,7 +20,8 @@ VARIANT = 0.75
 """Jaccard of content words from which other numbers, or numbers in other places, make a variant and no rewording."""
 NEAR = 6
 """Tokens before and after a number that are near it."""
-
+BEGINNING = 0.5
+OTHER_WORDS = 0.33
 _GROUPS = frozenset(HARD.values())
 _FIGURE = re.compile(r"fig[0-9a-f]{12}\Z")
 _DRESSING = frozenset(["diagram", "figure", "shown", "above", "below", "image", "note", "asy", "as", "hence", "thus"])
@@ -118,7 +119,8 @@ class Pair:
         are none."""
         first, second = _company(self.a), _company(self.b)
         shared = first.keys() & second.keys()
-        return sum(bool(first[number] & second[number]) for number in shared) / len(shared) if shared else 1.0
+        agree = [bool(first[number] & second[number]) or not (first[number] or second[number]) for number in shared]
+        return sum(agree) / len(agree) if agree else 1.0
 
     @cached_property
     def permuted(self) -> bool:
@@ -166,9 +168,23 @@ class Pair:
             if tag.tag not in ("insert", "delete") or not (start > 0 and end < len(tokens)):
                 continue
             inside = [token for token in tokens[start:end] if token not in _OPTIONAL]
-            if inside and all(map(is_formula, (*inside, tokens[start - 1], tokens[end]))):
+            around = tokens[start - 1], tokens[end]
+            if inside and all(map(is_formula, (*inside, *around))):
                 return True
+            if inside and all(token[0].isdigit() for token in (around[0], *inside)):
+                return True  # one more entry of a vector
         return False
+
+    @cached_property
+    def other_ending(self) -> bool:
+        """The same beginning, then other words: what is given is the same, what is asked is not."""
+        start = next((at for at, (x, y) in enumerate(zip(self.a.tokens, self.b.tokens, strict=False)) if x != y), 0)
+        if start < BEGINNING * min(len(self.a.tokens), len(self.b.tokens)):
+            return False
+        first, second = (
+            {stem(t) for t in form.tokens[start:] if is_content(t) and not t.isupper()} for form in (self.a, self.b)
+        )
+        return min(len(first), len(second)) >= 2 and len(first & second) < OTHER_WORDS * len(first | second)
 
     def _replaced(self) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
         for tag in Levenshtein.opcodes(self.a.tokens, self.b.tokens):

@@ -66,10 +66,47 @@ def test_copies_go(make: Make, context: Context, copy: str) -> None:
          "Let $f(x)$ be even functions. Is $f(x) g(x)$ even, odd, or neither?", "even", "even"),
         ("Find $x$. [asy]draw(A);[/asy]", "Find $x$. [asy]draw(B);[/asy]", "1", "1"),
         ("Which statement is true?\nA) 1\nB) 2\nC) 3", "Which statement is true?\nA) Red\nB) Sky\nC) We", "A", "B"),
+        ("The remainders when three positive integers are divided by 5 are 1, 2, and 3. Find the remainder when their "
+         "product is divided by 5.",
+         "When $n$ is divided by 3, the remainder is 2. What is the remainder when $5n$ is divided by 3?", "1", "1"),
+        ("In four years, Suzy will be twice Mary's age then. If Suzy is 20 now, how old is Mary?",
+         "Twice Angie's age, plus 4, is 20. How old is Angie?", "8", "8"),
+        ("Two cards are dealt at random from a standard deck of 52 cards. What is the probability that the first card "
+         "is a King and the second card is a heart?",
+         "Two cards are chosen at random from a standard 52-card deck. What is the probability that the first card is "
+         "a heart and the second card is a 10?", "\\frac{1}{52}", "\\frac{1}{52}"),
+        ("what kind of group does Josey Scott and Kurt Cobain have in common?",
+         "what kind of group does Muse and Doug Pinnick have in common?", "band", "band"),
+        ("Project onto $\\begin{pmatrix} 4 \\\\ -7 \\end{pmatrix}$ by the matrix $P$. What is the trace of $P$?",
+         "Project onto $\\begin{pmatrix} 4 \\\\ -7 \\\\ 1 \\end{pmatrix}$ by the matrix $P$. What is the trace of $P$?",
+         "1", "1"),
+        ("A shop sells 14 red cups at 3 dollars each and 9 blue cups at 5 dollars each on Monday. How many cups were "
+         "sold that Monday altogether by this shop?",
+         "A shop sells 14 red cups at 3 dollars each and 9 blue cups at 5 dollars each on Monday. By which sum does "
+         "income from red exceed twelve coins plus fuel?", "23", "23"),
     ],
 )  # fmt: skip
 def test_variants_stay(make: Make, context: Context, a: str, b: str, gold_a: str, gold_b: str) -> None:
     assert merged(make, context, a, b, gold_a, gold_b) == "kept"
+
+
+FIELD = "Statement 1 | Every field is an integral domain. Statement 2 | Every ring is commutative."
+
+
+@pytest.mark.parametrize(
+    ("other", "gold", "expected"),
+    [
+        (FIELD, "True, False", "merged"),
+        (FIELD, "False, True", "quarantined"),
+        (FIELD.replace("is commutative", "has an identity"), "True, False", "kept"),
+        ("Statement 1 | Every ring is commutative. Statement 2 | Every field is an integral domain.",
+         "False, True", "kept"),
+        ("Statement 1 | Every integral domain is a field. Statement 2 | Every group is commutative.",
+         "False, True", "kept"),
+    ],
+)  # fmt: skip
+def test_truth_values_in_order(make: Make, context: Context, other: str, gold: str, expected: str) -> None:
+    assert merged(make, context, FIELD, other, "True, False", gold) == expected
 
 
 def test_one_text_with_two_golds_sets_both_aside(make: Make, context: Context) -> None:
