@@ -134,6 +134,10 @@ class RankSampler:
         self.sampler = sampler
         self.ranks = ranks
 
+    @property
+    def digest(self) -> str:
+        return self.sampler.digest
+
     def generate(self, prompts: Sequence[Prompt], params: SamplingParams) -> Iterator[tuple[int, int, Completion]]:
         mine = list(range(self.ranks.rank, len(prompts), self.ranks.world))
         keys = params.keys or tuple(str(index) for index in range(len(prompts)))

@@ -25,6 +25,7 @@ from verigold.report.blocks import (
     rate,
     right,
 )
+from verigold.report.compute import STEP, at_equal_compute, check_evaluations, scaling
 from verigold.report.folders import TOKENS, Json, Run, as_text, flatten, read_run, table, whole
 from verigold.report.lines import Level, Point, Series, curves
 from verigold.report.page import to_html
@@ -44,8 +45,6 @@ from verigold.report.words import (
 )
 
 X_TITLE = "generated tokens"
-STEP = "step-"
-"""Labels of evaluations in training begin with it."""
 ROWS_OF_FIGURE = 60
 """A figure's table shows at most this many steps, evenly spaced, the last one included."""
 
@@ -70,6 +69,7 @@ def render(run_dirs: list[Path]) -> str:
 
 def document(run_dirs: Sequence[Path]) -> Document:
     runs = read_runs(run_dirs)
+    check_evaluations(runs)
     title = "Training report" if len(runs) == 1 else "Training runs compared"
     return Document(title=title, subtitle=listing([run.name for run in runs]), blocks=blocks(runs))
 
@@ -88,13 +88,14 @@ def read_runs(run_dirs: Sequence[Path]) -> list[Run]:
 def blocks(runs: Sequence[Run]) -> list[Block]:
     """Summary, key figures and sections of one or several runs."""
     found: list[Block] = [Paragraph(text=summary(runs), kind="lead"), *_facts(runs)]
-    learning: list[Block] = [figure for figure in (reward_figure(runs),) if figure]
-    learning += evaluation_figures(runs)
+    learning = [*(figure for figure in (reward_figure(runs),) if figure), *evaluation_figures(runs)]
     found.append(Section(title="Learning curves", blocks=learning or [Paragraph(text="Not run.", kind="missing")]))
     panels = [figure for figure in (panel(runs, *entry) for entry in PANELS) if figure]
     evaluations = [entry for run in runs for entry in named_evaluations(run)]
     if evaluations:
-        found.append(Section(title="Evaluations", blocks=[comparison(evaluations)]))
+        found.append(
+            Section(title="Evaluations", blocks=[comparison(evaluations), *at_equal_compute(runs), *scaling(runs)])
+        )
     if panels:
         found.append(Section(title="How the steps went", blocks=[Gallery(figures=panels)]))
     found.append(Section(title="Runs and settings", blocks=[runs_table(runs), *_settings(runs)]))
@@ -215,8 +216,7 @@ def evaluation_figures(runs: Sequence[Run]) -> list[Block]:
         series = evaluation_series(runs, key)
         if series:
             text = f"Measured on held-out problems during training. First to last: {_ends(series, percent)}"
-            figure = curve_figure(f"Held-out {name}", text, series, shares=True, top=1.0, small=True)
-            found.append(figure)
+            found.append(curve_figure(f"Held-out {name}", text, series, shares=True, top=1.0, small=True))
     return [Gallery(figures=found)] if found else []
 
 
