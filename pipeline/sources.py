@@ -138,12 +138,14 @@ def _compile(pattern: str, where: str) -> re.Pattern[str]:
 def read_source(source: Source) -> Iterator[Problem | Drop]:
     """Every row of a source in file order.
 
-    Raises RecipeError when the file is unreadable, when there are no rows and when no row has a field.
+    Raises RecipeError when the file is unreadable, when there are no rows, when none can be read, and when no row has a
+    field.
     """
     wanted = source.fields_needed
     lacking = dict.fromkeys(wanted, 0)
     seen_fields: dict[str, None] = {}
     rows = objects = 0
+    fault = ""
     for raw in _raw_rows(source):
         rows += 1
         if raw.row is not None:
@@ -152,9 +154,14 @@ def read_source(source: Source) -> Iterator[Problem | Drop]:
                 lacking[name] += value_at(raw.row, name) is MISSING
             if len(seen_fields) < 200:
                 seen_fields.update(dict.fromkeys(str(key) for key in raw.row))
+        fault = fault or raw.reason
         yield to_problem(source, raw)
     if not rows:
         raise RecipeError(f"{source.place}: no rows (source '{source.name}'); give a file with rows")
+    if not objects:
+        raise RecipeError(
+            f"{source.place}: none of {rows:,} rows can be read ({fault}; source '{source.name}'); is `format` right?"
+        )
     for name, count in lacking.items():
         if objects and count == objects:
             known = ", ".join(seen_fields)

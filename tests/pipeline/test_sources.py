@@ -192,6 +192,13 @@ def test_a_file_without_rows_is_refused(name: str, text: str, tmp_path: Path) ->
     assert str(caught.value).startswith(f"{path}: no rows")
 
 
+def test_a_file_of_another_format_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "table.jsonl"
+    path.write_text("question,answer\nWhat is 1+1?,2\n", encoding="utf-8")
+    with pytest.raises(RecipeError, match=r"table\.jsonl: none of 2 rows can be read \(not-json; .*format"):
+        list(read_source(Source(name="s", path=path, license="MIT", question="question", answer="answer")))
+
+
 def made(row: dict[str, Any], **fields: Any) -> Problem | Drop:
     base: dict[str, Any] = {"name": "s", "path": Path("x"), "question": "q", "answer": "a"}
     return to_problem(Source(**(base | fields)), RawRow(index=0, row=row))
