@@ -90,8 +90,9 @@ def test_training_children_end_with_their_parent(blow: signal.Signals, tmp_path:
         "import sys, time, pathlib; from verigold import quickstart\n"
         "from verigold.bundled import recipe; from rich.console import Console\n"
         "from pipeline.executor import bind_to_parent\n"
-        "def slow(*_):\n"
+        "def slow(config, root, name, quiet):\n"
         "    bind_to_parent()\n"
+        "    (root / f'{name}.started').touch()\n"
         "    time.sleep(60)\n"
         "if __name__ == '__main__':\n"
         "    quickstart._train_child = slow\n"
@@ -105,9 +106,10 @@ def test_training_children_end_with_their_parent(blow: signal.Signals, tmp_path:
     parent = subprocess.Popen([sys.executable, script, tmp_path], stdout=subprocess.PIPE, env=environment)
     assert parent.stdout is not None
     assert parent.stdout.readline() == b"started\n"
-    while len(children := psutil.Process(parent.pid).children(recursive=True)) < 2:
+    while len(list(tmp_path.glob("*.started"))) < 2:
         time.sleep(0.05)
-    time.sleep(2)
+    children = psutil.Process(parent.pid).children(recursive=True)
+    assert len(children) >= 2
     parent.send_signal(blow)
     assert parent.wait(timeout=30) != 0
     parent.stdout.close()
