@@ -15,7 +15,7 @@ from pipeline.dedupe_rows import Positions, Rows
 from pipeline.duplicates import CERTAIN, STRONG, WEAK, Match, Pair, Relation, judge, plausible
 from verifiers import Request, verify_many
 
-BLOCK = 1 << 15
+BLOCK = 1 << 14
 """Pairs whose texts are in memory together."""
 
 
