@@ -29,7 +29,7 @@ def recipe_file(tmp_path: Path, model_folder: Path, shards: Path) -> Path:
     path = tmp_path / "recipe.toml"
     path.write_text(
         f"algorithm = 'dr_grpo'\nmodel = '{model_folder}'\nshards = '{shards}'\nsteps = 1\nthreads = 1\n"
-        "[sampling]\nprompts = 2\nsamples = 2\nmax_tokens = 4\n[reward]\nkind = 'random'\n",
+        "[sampling]\nprompts = 2\nsamples = 4\nmax_tokens = 4\n[reward]\nkind = 'random'\n",
         encoding="utf-8",
     )
     return path
@@ -130,3 +130,13 @@ def test_mistakes_are_named(arguments: list[str], message: str) -> None:
     result = RUNNER.invoke(app(), arguments)
     assert isinstance(result.exception, RecipeError)
     assert message in str(result.exception)
+
+
+def test_a_run_that_learned_nothing_exits_with_1(recipe_file: Path, tmp_path: Path) -> None:
+    """A random model is right of nothing, so the one step has no signal and the weights are those of the start."""
+    arguments = ["train", str(recipe_file), "--out", str(tmp_path / "run"), "--quiet", "--set", "reward.kind=verdict"]
+    result = RUNNER.invoke(app(), arguments)
+    assert result.exit_code == 1
+    assert "nothing learned in 1 step, " in result.stdout
+    assert "all steps are used up and no step had anything to learn from" in result.stderr
+    assert not (tmp_path / "run" / "final").exists()
