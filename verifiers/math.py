@@ -199,15 +199,29 @@ def _answers_all_parts(gold: Gold, answer: extract.Answer) -> bool:
 
 def _by_views(gold: Gold, answer: extract.Answer, text: str, tolerance: Tolerance) -> Verdict:
     sentence = answer.source in ("line", "whole", "marker", "tag")
+    several = sentence and not _EITHER.search(text)
     failure: Verdict | None = None
     for view in dict.fromkeys(views(text, sentence=sentence)):
         verdict = _match(gold, view, tolerance)
         if verdict is None:
             continue
-        if verdict.status is Status.CORRECT or verdict.reason != "type-mismatch":
+        if verdict.status is Status.CORRECT or not (verdict.reason == "type-mismatch" or (several and _two(verdict))):
             return verdict
         failure = failure or verdict
-    return incorrect("different" if failure else "unreadable", failure.extracted if failure else text)
+    if failure is not None and failure.reason == "type-mismatch":
+        return incorrect("different", failure.extracted)
+    return failure or incorrect("unreadable", text)
+
+
+_EITHER = re.compile(r"\b(?:or|and|either|maybe|perhaps|possibly|but|not)\b|[或和]", re.I)
+
+
+def _two(verdict: Verdict) -> bool:
+    """Two moments in a sentence that may arrive at one: 75 minutes after 2:30 pm gives 3:45 pm."""
+    return verdict.reason == "hedged" and verdict.detail == _MENTIONED
+
+
+_MENTIONED = "several are mentioned"
 
 
 def _match(gold: Gold, text: str, tolerance: Tolerance) -> Verdict | None:
@@ -274,7 +288,7 @@ def _sought(gold: Gold, text: str) -> Verdict | None:
         if isinstance(wanted, Word):
             found = mentions(wanted.kind, text)
             if len(found) > 1:
-                return incorrect("hedged", text)
+                return incorrect("hedged", text, detail=_MENTIONED)
             if found:
                 equal = same(wanted, Word(wanted.kind, next(iter(found)))) in EQUAL
                 return correct("exact", text) if equal else incorrect("different", text)

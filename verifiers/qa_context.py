@@ -22,9 +22,9 @@ _CONTRAST = (
     ("opposed", "to"), ("different", "from"), ("followed", "by"), ("than",), ("unlike",), ("except",),
     ("excluding",), ("besides",),
 )  # fmt: skip
-_SHIFTS = listed("before after until till almost nearly approximately roughly circa about around")
+_SHIFTS = listed("before after until till almost nearly")
 _SHIFTED = (("at", "least"), ("at", "most"), ("up", "to"), ("prior", "to"), ("no", "later"), ("no", "earlier"))
-"""Before or at least a number, a year or a date is another one."""
+"""Before or at least a number, a year or a date is another one; about is how people say that they are not sure."""
 _ALL_BUT = listed("anything everything anyone everyone anywhere everywhere all any nothing nobody")
 _NEAR = listed("near outside")
 _VERBS = listed("is was are were does did do has had can could will would")

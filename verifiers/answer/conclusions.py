@@ -69,17 +69,18 @@ def points(last: str) -> Iterator[str]:
 _SO = re.compile(
     r"(?:(?:[,;:]|[.!]\s|\A|\band)\s*(?:and\s+)?(?:so|thus|hence|therefore|consequently|then|(?:more )?precisely"
     r"|namely|i\.e\.|that is)(?![A-Za-z])"
-    r"|(?:→|⇒|=>|\\(?:to|rightarrow|Rightarrow|implies)(?![a-z]))(?=\s*\$?[A-Za-z]\w?\s*=))[\s,:]*"
+    r"|(?:→|⇒|=>|\\(?:to|rightarrow|Rightarrow|implies)(?![a-z]))(?=\s*\$?[A-Za-z]\w?\s*=))[\s,:]*",
+    re.I,
 )
 _START = re.compile(
-    r"(?<![\\\w])(?P<word>[A-Za-z]{2,})(?:['’]s)?[,:]?\s+(?=[\d\\$(\[{√∠△½−-]|[A-Za-z](?:_\{?\w+\}?)?'?(?:\([^()]{1,12}\))?\s*"
-    r"(?:[=<>≤≥≈∈]|\\(?:le|ge|ne|in|approx)))"
+    r"(?<![\\\w])(?P<word>[A-Za-z]{2,})(?:['’]s)?[,:]?\s+(?=[\d\\$(\[{√∠△½−-]|[A-Za-z](?:_\{?\w+\}?|[²³]|\^\d)?'?(?:\([^()]{1,12}\))?\s*"
+    r"(?:[=<>≤≥≈∈+−]|\\(?:le|ge|ne|in|approx)))"
 )
 _LOWEST = re.compile(
     r"(?:\bor|[=,])\s+([^,=]{1,60}?)\s+in (?:lowest|simplest|its simplest|simplified|reduced) (?:terms|form)\b"
 )
 _BARE_START = re.compile(r"[\d\\$(\[{√∠△½−-]|[A-Za-z](?![A-Za-z])")
-_JOINING = listed("and or to ln log sin cos tan cot sec csc sqrt pi lim max min gcd lcm exp mod")
+_JOINING = listed("and or to ln log sin cos tan cot sec csc sqrt pi lim max min gcd lcm exp mod base")
 _APART = (
     wordlists.NEGATIONS
     | wordlists.HEDGES
@@ -88,20 +89,21 @@ _APART = (
         "close almost nearly roughly until exceed exceeds guess any anything everything all every but besides other "
         "else before after till since multiple multiples divisible factor factors divisor divisors double twice half "
         "try trying let suppose assume if when for with from take consider setting put where using because test "
-        "testing given see step page line equation problem question section figure"
+        "testing given see"
     )
 )
+_LABELS = listed("step page line equation problem question section figure")
 """Words before a number or formula which is then no conclusion."""
 _RELATES = re.compile(r"[=<>≤≥]|\\(?:le|ge|ne)(?![a-z])")
 
 
-_FREE_BEFORE_ORDER = listed("for all if when where every")
+_FREE_BEFORE_ORDER = listed("for all if when where every with given")
 """The inequality holds for all x < 3."""
 
 
 def _kept_apart(before: str, free: frozenset[str] = frozenset()) -> bool:
     words = re.findall(r"[A-Za-z']+", before.lower())[-3:]
-    return any(word in _APART and word not in free for word in words)
+    return any((word in _APART or word in _LABELS) and word not in free for word in words)
 
 
 def concluded(last: str) -> Iterator[str]:
@@ -113,7 +115,8 @@ def concluded(last: str) -> Iterator[str]:
 
 
 _GIVEN = re.compile(
-    r"(?:using|with|since|for|given|from|by|because|as|when|if|at)\b[^.]*,\s+(?=[A-Za-z]\w?(?:\([a-z]\))?\s*=[^,]*\Z)",
+    r"(?:using|with|since|for|given|from|by|because|as|when|if|at)\b[^.]*,\s+"
+    r"(?=[^,=]*=[^,]*\Z)(?![^,]*(?<![\\A-Za-z])[A-Za-z]{4,})",
     re.I,
 )
 _ORDER = re.compile(r"[<>≤≥≠]|\\(?:le|ge|ne)(?![a-z])")
@@ -160,13 +163,16 @@ def _from_start(clause: str, *, bare: bool) -> Iterator[str]:
     start = None
     for match in _START.finditer(clause):
         start = match if match["word"].lower() not in _JOINING else start
+    if bare and _BARE_START.match(clause):
+        yield clause
     if start is None:
-        if bare and _BARE_START.match(clause):
-            yield clause
         return
-    ordered = not bare and _ORDER.search(clause, start.end()) and "=" not in clause[start.end() :]
-    if not _kept_apart(clause[: start.end()], _FREE_BEFORE_ORDER if ordered else frozenset()):
-        yield clause[start.end() :]
+    rest = clause[start.end() :]
+    free = _LABELS if _RELATES.search(rest) else frozenset()
+    if not bare and _ORDER.search(rest) and "=" not in rest:
+        free |= _FREE_BEFORE_ORDER
+    if not _kept_apart(clause[: start.end()], free):
+        yield rest
 
 
 # ---- Chinese -------------------------------------------------------------------------------------------------------
@@ -177,7 +183,7 @@ _HAN_CONCLUDES = re.compile(
     r"(?:解得|解出|求得|算得|化简得|得出|可知|所以|因此|因而|故|则|即|答|于是|那么|可得|得到?|从而|综上|共|总)"
 )
 _HAN_GIVEN = re.compile(r"(?:因为|由于|如果|若|当|已知|设|由)")
-_HAN_STATED = re.compile(r"[\u3400-\u9fff][为是得有]\s?(?=[-−\d$\\])")
+_HAN_STATED = re.compile(r"[\u3400-\u9fff][为是得有共]\s?(?=[-−\d$\\])")
 _HAN_OPEN = re.compile(r"[或不没非]|可能|大概|也许|也|大于|小于|至少|至多|超过|以上|以下")
 _COMPUTED = re.compile(r"[=≈＝]|\.\.|\\ldots|…")
 
@@ -195,6 +201,9 @@ def in_han(text: str) -> str | None:
         return _HAN_CONCLUDES.sub("", clause, count=1).lstrip("，,：: ") or None
     if len(_HAN.findall(clause)) < 2 or _HAN_OPEN.search(clause):
         return None
-    if _HAN_GIVEN.match(before) or (_HAN_STATED.search(clause) and _HAN.search(before)):
+    stated = list(_HAN_STATED.finditer(clause))
+    if stated and (_HAN.search(before) or _HAN_GIVEN.match(before)):
+        return clause[stated[-1].end() :]
+    if _HAN_GIVEN.match(before):
         return clause
     return clause if _COMPUTED.search(before) and "=" not in clause else None

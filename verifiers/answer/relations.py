@@ -220,6 +220,9 @@ def _equation(sides: list[list[Token]], inner: Inner) -> Answer:
         if all(equal(nodes[0], node) in EQUAL for node in nodes[1:]):
             return inner(sides[-1])
         raise Unreadable("an equation between different numbers")
+    if len(nodes) == 2 and first is None and nodes[0].op == "add" and equal(*nodes) in EQUAL:
+        # x^2 - 3x + 2 = (x - 1)(x - 2)
+        return inner(sides[-1])
     return Relation(nodes[0], "=", nodes[-1])
 
 

@@ -14,6 +14,7 @@ _WORD_OR_REST = re.compile(r"[A-Za-z]+(?:-[A-Za-z]+)*|[^A-Za-z]+")
 _TEXT = re.compile(r"\\(?:text|textrm|mathrm|mbox|textbf)\s?\{([^{}]*)\}")
 _TRIGGERS = listed(
     "minus negative plus times divided multiplied root squared cubed power factorial followed than least most is "
+    "greater less smaller larger "
     "nonnegative nonpositive nonzero and out to choose increase decrease discount chance probability half x origin"
 )
 _NUMERALS = frozenset(

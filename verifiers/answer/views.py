@@ -14,8 +14,9 @@ _VERB = re.compile(
     r"(?:(?<![A-Za-z\\])(?<!after )(?<!before )(?<!by )(?:is|are|was|were|be|equals?|gives?|get|gets|got"
     r"|obtain(?:ed|s)?|yields?|becomes?|total(?:s|ing)?"
     r"|(?:diverges|tends|goes|comes?|amounts?|adds? up|works? out|sums?|reduces?|simplif(?:y|ies)|evaluates?) to"
-    r"|approaches|giving|yielding|making|costs?|has|have|had|needs?|takes?|makes?|earns?|paid|pays?|spen[dt]s?"
-    r"|leaves?|concludes?)(?![A-Za-z])|[是为得])\s*[:：]?\s*"
+    r"|(?:factor\w*|written|rewritten|expressed|simplified|expands?) (?:as|into)|approaches|giving|yielding|making"
+    r"|costs?|has|have|had|needs?|takes?|makes?|earns?|paid|pays?|spen[dt]s?|leaves?|concludes?)(?![A-Za-z])"
+    r"|[是为得共])\s*[:：]?\s*"
 )
 _ASIDE = re.compile(
     r",?\s+(?:because|since|which|so|as|where|when|after|in total|altogether|in all|per se|each)\b"
@@ -38,6 +39,7 @@ _LEADING = re.compile(
 _TEXT = re.compile(r"\\(?:text|textbf|mathrm|mbox|textrm)\s?\{([^{}]*)\}")
 _CODE = re.compile(r"[(){}\[\];#\"=<>]")
 _LABEL = re.compile(r"(?:[A-Z\u3400-\u9fff][\w ]*|[a-z]+ [\w ]*)[A-Za-z\u3400-\u9fff]\s*$")
+_LABEL_OF = re.compile(r"[A-Z][\w ]* of \d+")
 _NAMED = re.compile(r"\s*(?:[A-Za-z]{3,}\s+|(?:an?|of|is|in)\s+){1,6}(?=[^\sA-Za-z])")
 _NOTE = re.compile(r"([^\W\d_][\w\s-]*?)\s*\([^()]*\)")
 _COMPARED = (
@@ -130,7 +132,8 @@ def _parts(text: str, sentence: bool) -> Iterator[str]:
 def _tails(last: str, sentence: bool) -> Iterator[str]:
     """What follows a label with a colon, or the last verb; with and without an aside after it."""
     label, _, labelled = last.rpartition(":")
-    if labelled.strip() and _LABEL.fullmatch(label.strip()):
+    spaced = labelled.startswith(" ") and _LABEL_OF.fullmatch(label)
+    if labelled.strip() and (spaced or _LABEL.fullmatch(label.strip())):
         yield labelled.strip()
     whole = not sentence or not _GOES_ON.search(last)
     end = None
@@ -161,20 +164,27 @@ def _lone(last: str) -> Iterator[str]:
     numbers = set(_NUMBER.findall(last if _DIGIT.search(last) else _SUBJECT.sub("", with_digits(last)))) - {"1"}
     bounded = any(word in _COMPARED for word in last.lower().split()) or _APART.search(last)
     if len(numbers) == 1 and not formulas and not bounded and not _CODE.search(last):
-        yield numbers.pop()
+        number = numbers.pop()
+        if measured := re.search(re.escape(number) + r"\s?(?=[A-Za-z°\\])", last):
+            yield _ASIDE.split(last[measured.start() :], maxsplit=1)[0]
+        yield number
 
 
 _SUBJECT = re.compile(r"\b(?:the|these|those|all|both|his|her|their|its|our|first|last|other)\s\d+", re.I)
 """The two friends left: no answer."""
 _DIGIT = re.compile(r"\d")
 _APART = re.compile(
-    r"\b(?:but|besides|(?:different|distinct) from|(?:other|else) than|before|after|till|since"
-    r"|(?:multiples?|factors?|divisors?|squares?|cubes?|roots?|double|half) of|divisible by)\s(?:the\s|number\s)*(?=[-\d\\$])",
+    r"\b(?:but|besides|(?:different|distinct) from|(?:other|else) than|before|after|till|since|divisible by"
+    r"|(?:multiples?|factors?|divisors?|squares?|cubes?|roots?|double|half) of)\s(?:the\s|number\s)*(?=[-\d\\$])",
     re.I,
 )
-_CONCLUDES = re.compile(r"(?:so|thus|hence|therefore|consequently|the answer|answer)\b", re.I)
+_CONCLUDES = re.compile(
+    r"(?:so|thus|hence|therefore|consequently|(?:the )?answer|it (?:is|has|does|diverges)|there (?:is|are)"
+    r"|the (?:\w+ ){1,3}(?:is|are|equals?|has|have|does|diverges|converges))\b",
+    re.I,
+)
 
-_REMARK = re.compile(r"(?:(?!\d|\\|[A-HJ-Z]\b).)*[^\w\s,;:]\s*", re.S)
+_REMARK = re.compile(r"(?:(?!\d|\\|[∞√π∅½]|[A-HJ-Z]\b).)*[^\w\s,;:]\s*", re.S)
 """A closing sentence that gives no answer and was not cut off."""
 
 
@@ -199,7 +209,7 @@ def _truths(text: str) -> frozenset[str]:
 
 _NO_SOLUTION = re.compile(
     r"\bno\b(?:\s\w+){0,4}\s(?:solutions?|roots?|values?|numbers?|integers?|answers?|such\b|pairs?|functions?)"
-    r"|\bnone\b|empty set|无解|没有"
+    r"|\bnone\b|empty set|无解|没有|无(?:实数?|有理数?|整数|正整数)?(?:解|根)"
 )
 _NOT_DEFINED = re.compile(
     r"(?:does|do)(?:\snot|n't) exist|undefined|not defined|\bdne\b|\bdiverges\b|不存在|non-?existent"
