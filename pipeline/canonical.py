@@ -88,6 +88,8 @@ def _words(tokens: Sequence[str]) -> list[str]:
 
 
 _BY_CONTEXT = frozenset(["a", "A", "I", "dollar", "dollars"])
+_AFTER_A_VARIABLE = frozenset(["and", "or", "be", "is", "are", "to", "of", "with", "on", "lies", "denote"])
+"""Words that do not follow an article: `let a and b be`, `A is older than B`."""
 _BEFORE_A_SENTENCE = frozenset(".?!:;,\"'()[]")
 
 
@@ -98,6 +100,8 @@ def _is_dressing(tokens: Sequence[str], place: int) -> bool:
     if tokens[place] == "A" and place > 0 and tokens[place - 1] not in _BEFORE_A_SENTENCE:
         return False
     following = tokens[place + 1] if place + 1 < len(tokens) else ""
+    if following in _AFTER_A_VARIABLE:
+        return False
     return (len(following) > 1 and following.isalpha()) or following[:1].isdigit()
 
 
@@ -125,12 +129,16 @@ def _command(name: str) -> tuple[str, ...]:
     return () if token in STYLE else (token,)
 
 
+_UNITS = frozenset(["cm", "mm", "km", "kg", "ft", "lb", "lbs", "oz", "hr", "hrs"])
+"""In capitals these are labels of points more often than units."""
+
+
 def _spelled(word: str) -> Iterator[str]:
     if len(word) == 1:
         yield word
         return
     lower = word.lower()
-    if word.isupper() and lower not in HARD and lower not in STOP and lower not in NUMBER_WORDS:
+    if word.isupper() and (lower not in HARD or lower in _UNITS) and lower not in STOP and lower not in NUMBER_WORDS:
         yield word
         return
     if len(word) == 2 * word.count("-") + 1 and "-" in word:

@@ -34,7 +34,7 @@ _FIGURE_STYLE = re.compile(
 _LINK = re.compile(r"https?://\S+|\\url\s*\{[^{}]*\}")
 _FRACTION_WORDS = re.compile(
     r"\b(one|two|three|four|five|six|seven|eight|nine)[- ](half|halves|thirds?|fourths?|quarters?|fifths?|sixths?"
-    r"|sevenths?|eighths?|ninths?|tenths?)\b",
+    r"|sevenths?|eighths?|ninths?|tenths?)\b|\ba(n?) (eighth|ninth|tenth|sixth|seventh)\b(?= of|[.,;])",
     re.IGNORECASE,
 )
 _FOLD_WORDS = re.compile(r"\b(two|three|four|five|six|seven|eight|nine|ten)-?fold\b", re.IGNORECASE)
@@ -61,10 +61,13 @@ _BBCODE = re.compile(
 )
 _ARRAY_SPEC = re.compile(r"(\\begin\{(?:array|tabular|alignat\*?)\})\s*\{[^{}]*\}")
 _ENVIRONMENT = re.compile(r"\\(?:begin|end)\s*\{[a-zA-Z]+\*?\}(?:\[[a-z]+\])?")
+_DISPLAY = re.compile(r"\\(begin|end)\s*\{(?:align|gather|equation|eqnarray|multline|alignat)\*?\}")
 _DEGREES = re.compile(r"\^\s*\{?\s*\\(?:circ|degree)\s*\}?")
+_EMPTY_SCRIPT = re.compile(r"[_^]\{\s*\}")
+_NON = re.compile(r"\bnon-(?=[a-z])", re.IGNORECASE)
 _MATH_SPAN = re.compile(r"\$\$(.+?)\$\$|\$([^$]+?)\$|\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL)
 _PROSE = re.compile(r"(?:\b[a-z]{2,}[ ,]+){3}[a-z]{2,}")
-_SIGNS = r"<=|>=|!=|:=|->|==|\.\.\.|\|\||[^\s]"
+_SIGNS = r"<=|>=|!=|:=|->|==|\.\.\.|[^\s]"
 _START = r"\x02[^\x03]*\x03|\d+(?:\.\d+)?|\.\d+|\\[A-Za-z]+|\\.|[^\W\d_]+"
 _TOKEN = re.compile(rf"{_START}(?:[-'][^\W\d_]+)*|{_SIGNS}")
 _MATH_TOKEN = re.compile(rf"{_START}|{_SIGNS}")
@@ -134,7 +137,7 @@ def _prepare(text: str) -> str:
         text = _plain_unicode(text)
     if "[" in text:
         text = _BBCODE.sub(" ", text)
-    if "\\" in text or "{,}" in text:
+    if "\\" in text or "{,}" in text or "{}" in text:
         text = _plain_latex(text)
     return _THOUSANDS.sub(lambda match: match.group().replace(",", ""), text) if "," in text else text
 
@@ -173,6 +176,8 @@ def _compound(match: re.Match[str]) -> str:
 
 def _spelled_numbers(text: str) -> str:
     lower = text.lower()
+    if "non-" in lower:
+        text = _NON.sub("non", text)
     if "zero" in lower or "not 0" in lower:
         text = _NOT_ZERO.sub("nonzero", text)
     if any(word in lower for word in _COMPOUND_CLUES):
@@ -195,17 +200,24 @@ def _plain_unicode(text: str) -> str:
 
 
 def _plain_latex(text: str) -> str:
+    if "{}" in text:
+        text = _EMPTY_SCRIPT.sub("", text)
     if "\\begin" in text or "\\end" in text:
-        text = _ENVIRONMENT.sub(" ", _ARRAY_SPEC.sub(r"\1", text))
+        text = _DISPLAY.sub(_display_mark, _ARRAY_SPEC.sub(r"\1", text))
+        text = _ENVIRONMENT.sub(" ", text)
     text = text.replace("\\$", " ").replace("\\%", "%").replace("\\\\", " ").replace("\\#", "#").replace("\\&", " and ")
     return _LATEX_THOUSANDS.sub("", _DEGREES.sub(" degrees ", text))
+
+
+def _display_mark(match: re.Match[str]) -> str:
+    return " \\[ " if match.group(1) == "begin" else " \\] "
 
 
 _PART_NAMES = ("half", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
 
 
 def _spelled_fraction(match: re.Match[str]) -> str:
-    top, part = match.group(1).lower(), match.group(2).lower()
+    top, part = (match.group(1) or "one").lower(), (match.group(2) or match.group(4)).lower()
     part = {"halves": "half", "quarter": "fourth", "quarters": "fourth"}.get(part, part.removesuffix("s"))
     return f" \\frac{{{NUMBER_WORDS.get(top, '1')}}}{{{_PART_NAMES.index(part) + 2}}} "
 
@@ -256,11 +268,18 @@ def _split(piece: str, in_math: bool) -> list[str]:
         return [token for token in found if not _is_style(token)] if "\\" in piece else found
     out: list[str] = []
     for token in _MATH_TOKEN.findall(_LETTERS.sub(lambda match: match.group().replace(" ", ""), piece)):
-        if len(token) <= 3 and token.isalpha() and token.islower() and token not in _WHOLE_WORDS:
+        if token.isalpha() and _is_product(token):
             out += token
         elif not _is_style(token):
             out.append(token)
     return out
+
+
+def _is_product(token: str) -> bool:
+    """Letters in mathematics that are variables side by side: `xy`, `xyzR`; no label of points, no word."""
+    if token.islower():
+        return len(token) <= 3 and token not in _WHOLE_WORDS
+    return len(token) <= 4 and not token.isupper() and not token[1:].islower()
 
 
 def _is_style(token: str) -> bool:

@@ -25,6 +25,7 @@ NEAR_COPY = 0.8
 """From here on a changed deciding word is the difference that was meant, not a rewording."""
 SAME_CONTENT = 0.95
 SHARED_CONTENT = 0.5
+RENAMED_CONTENT = 0.8
 CONFLICT = 0.9
 MANY_NUMBERS = 3
 REWORDED = MappingProxyType(
@@ -306,13 +307,18 @@ def _is_variable(token: str) -> bool:
     return token.isalpha() and (len(token) == 1 or token.isupper())
 
 
-def _renamed(pair: Pair) -> bool:
-    bare = not pair.a.content and not pair.b.content
-    alike = pair.shared_content >= SHARED_CONTENT or (bare and pair.similarity >= SHARED_CONTENT)
-    return pair.numbers_equal and alike and _renaming(pair) is not None
+def _renamed(pair: Pair, least: float = SHARED_CONTENT) -> bool:
+    if not pair.numbers_equal:
+        return False
+    first, second = ({word for word in form.content if not word.isupper()} for form in (pair.a, pair.b))
+    bare = not first and not second
+    shared = pair.similarity if bare else len(first & second) / max(1, min(len(first), len(second)))
+    return shared >= (SHARED_CONTENT if bare else least) and _renaming(pair) is not None
 
 
 def _as_renamed(pair: Pair, score: float, odds: float) -> Match | None:
-    if _renamed(pair) and (odds == -inf or reworded_odds(pair) >= odds):
+    """Where loss matters, the words around other variables must be the same; equal variables are no renaming."""
+    certain = not pair.hard_equal and _renamed(pair, RENAMED_CONTENT)
+    if certain or (_renamed(pair) and (odds == -inf or reworded_odds(pair) >= odds)):
         return Match(kind="duplicate", rule="variables-renamed", score=score)
     return None

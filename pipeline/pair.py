@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
@@ -148,32 +147,13 @@ class Pair:
     @cached_property
     def exchanged(self) -> bool:
         """Whether somewhere one side has a deciding word, number or sign and the other side another one in its place,
-        or two words stand in each other's place (`does Ann have`, `does Bob have`)."""
-        words = [set(form.tokens) for form in (self.a, self.b)]
-        for ours, theirs in self._replaced():
-            first, second = (Counter(filter(_decides, side)) for side in (ours, theirs))
-            if first - second and second - first:
-                return True
-            moved = set(filter(is_content, ours)) & words[1], set(filter(is_content, theirs)) & words[0]
-            if moved[0] - moved[1] and moved[1] - moved[0]:
-                return True
-        return False
+        or two words stand in each other's place (`does Ann have`, `does Bob have`), however the two are aligned."""
+        return _exchanged(self.a, self.b) and _exchanged(self.b, self.a)
 
     @cached_property
     def formula_changed(self) -> bool:
         """Whether a sign, a number or a variable was put between two others: `x^2 - 4` and `x^2 - 4x`."""
-        for tag in Levenshtein.opcodes(self.a.tokens, self.b.tokens):
-            one, other = (self.a.tokens, (tag.src_start, tag.src_end)), (self.b.tokens, (tag.dest_start, tag.dest_end))
-            tokens, (start, end) = one if tag.tag == "delete" else other
-            if tag.tag not in ("insert", "delete") or not (start > 0 and end < len(tokens)):
-                continue
-            inside = [token for token in tokens[start:end] if token not in _OPTIONAL]
-            around = tokens[start - 1], tokens[end]
-            if inside and all(map(is_formula, (*inside, *around))):
-                return True
-            if inside and all(token[0].isdigit() for token in (around[0], *inside)):
-                return True  # one more entry of a vector
-        return False
+        return _formula_changed(self.a, self.b) and _formula_changed(self.b, self.a)
 
     @cached_property
     def other_ending(self) -> bool:
@@ -185,11 +165,6 @@ class Pair:
             {stem(t) for t in form.tokens[start:] if is_content(t) and not t.isupper()} for form in (self.a, self.b)
         )
         return min(len(first), len(second)) >= 2 and len(first & second) < OTHER_WORDS * len(first | second)
-
-    def _replaced(self) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
-        for tag in Levenshtein.opcodes(self.a.tokens, self.b.tokens):
-            if tag.tag == "replace":
-                yield self.a.tokens[tag.src_start : tag.src_end], self.b.tokens[tag.dest_start : tag.dest_end]
 
     @cached_property
     def formulas(self) -> tuple[list[str], list[str]]:
@@ -210,6 +185,36 @@ class Pair:
         if len(first) != len(second):
             return False
         return all(x == y or _misspelt(x, y) for x, y in zip(first, second, strict=True))
+
+
+def _exchanged(a: Canonical, b: Canonical) -> bool:
+    words = set(a.tokens), set(b.tokens)
+    for tag in Levenshtein.opcodes(a.tokens, b.tokens):
+        if tag.tag != "replace":
+            continue
+        ours, theirs = a.tokens[tag.src_start : tag.src_end], b.tokens[tag.dest_start : tag.dest_end]
+        first, second = (Counter(filter(_decides, side)) for side in (ours, theirs))
+        if first - second and second - first:
+            return True
+        moved = set(filter(is_content, ours)) & words[1], set(filter(is_content, theirs)) & words[0]
+        if moved[0] - moved[1] and moved[1] - moved[0]:
+            return True
+    return False
+
+
+def _formula_changed(a: Canonical, b: Canonical) -> bool:
+    for tag in Levenshtein.opcodes(a.tokens, b.tokens):
+        one, other = (a.tokens, (tag.src_start, tag.src_end)), (b.tokens, (tag.dest_start, tag.dest_end))
+        tokens, (start, end) = one if tag.tag == "delete" else other
+        if tag.tag not in ("insert", "delete") or not (start > 0 and end < len(tokens)):
+            continue
+        inside = [token for token in tokens[start:end] if token not in _OPTIONAL]
+        around = tokens[start - 1], tokens[end]
+        if inside and all(map(is_formula, (*inside, *around))):
+            return True
+        if inside and all(token[0].isdigit() for token in (around[0], *inside)):
+            return True  # one more entry of a vector
+    return False
 
 
 def _bound_numbers(form: Canonical) -> list[tuple[str, str]]:
