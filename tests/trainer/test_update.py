@@ -21,6 +21,7 @@ from trainer.corrections import tis, tis_sequence
 from trainer.groups import Group, RunStoppedError, Sample, Scorer
 from trainer.loop import _step
 from trainer.objective import Objective
+from trainer.packing import PackedBatch
 from trainer.policy import Policy, load_model
 from trainer.start import Run, start
 from trainer.update import Updater
@@ -158,7 +159,7 @@ def test_entropy_has_no_graph_without_a_bonus(start_run: StartRun) -> None:
     seen: list[bool] = []
     logprobs = run.policy.logprobs
 
-    def spy(micro: MicroBatch, *, entropy: bool) -> tuple[Tensor, Tensor | None]:
+    def spy(micro: MicroBatch | PackedBatch, *, entropy: bool) -> tuple[Tensor, Tensor | None]:
         seen.append(entropy)
         return logprobs(micro, entropy=entropy)
 
