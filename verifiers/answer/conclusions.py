@@ -89,7 +89,7 @@ _APART = (
         "close almost nearly roughly until exceed exceeds guess any anything everything all every but besides other "
         "else before after till since multiple multiples divisible factor factors divisor divisors double twice half "
         "try trying let suppose assume if when for with from take consider setting put where using because test "
-        "testing given see"
+        "testing given see root roots square squares cube cubes power powers product"
     )
 )
 _LABELS = listed("step page line equation problem question section figure")
@@ -102,7 +102,7 @@ _FREE_BEFORE_ORDER = listed("for all if when where every with given")
 
 
 def _kept_apart(before: str, free: frozenset[str] = frozenset()) -> bool:
-    words = re.findall(r"[A-Za-z']+", before.lower())[-3:]
+    words = re.findall(r"[A-Za-z']+", re.split(r"[,;:]", before.lower())[-1])[-3:]
     return any((word in _APART or word in _LABELS) and word not in free for word in words)
 
 
@@ -184,6 +184,7 @@ _HAN_CONCLUDES = re.compile(
 )
 _HAN_GIVEN = re.compile(r"(?:因为|由于|如果|若|当|已知|设|由)")
 _HAN_STATED = re.compile(r"[\u3400-\u9fff][为是得有共]\s?(?=[-−\d$\\])")
+_HAN_EQUALS = re.compile(r"(?:等于|得出|结果[是为])\s*(?=[-−\d$\\])(?=[^，,；;]*\Z)")
 _HAN_OPEN = re.compile(r"[或不没非]|可能|大概|也许|也|大于|小于|至少|至多|超过|以上|以下")
 _COMPUTED = re.compile(r"[=≈＝]|\.\.|\\ldots|…")
 
@@ -193,6 +194,9 @@ def in_han(text: str) -> str | None:
     if not _HAN.search(text):
         return None
     stripped = text.rstrip("。. *")
+    equal = list(_HAN_EQUALS.finditer(stripped))
+    if equal and not _HAN_OPEN.search(stripped):
+        return stripped[equal[-1].end() :]
     mark = _HAN_CLAUSE.search(stripped)
     if mark is None:
         return None

@@ -99,6 +99,12 @@ _PHRASES: tuple[tuple[re.Pattern[str], _Plainer], ...] = (
     (re.compile(r"(?<=\d)\s?[(（][\u3400-\u9fff]{1,8}[)）]$"), lambda match: match.group().strip(" ()（）")),
     (re.compile(r"(?<=\d) (?:more|extra|additional|remaining|different|distinct) (?=[a-z]+$)"), " "),
     (re.compile(r"(?<=\\circ)(\}?)\s?角"), r"\1"),
+    (
+        re.compile(
+            r"(?<=\d)(\s?[A-Za-z]{1,12}) (?:long|wide|tall|high|deep|thick|apart|away|in (?:length|height|width))$"
+        ),
+        r"\1",
+    ),
     (re.compile(r"\bper cent\b"), "percent"),
     (re.compile(r"\bpercentage points?\b"), "percent"),
     (re.compile(r"百分之\s?(\d+(?:\.\d+)?)"), r"\1\\%"),
@@ -116,7 +122,8 @@ _PHRASES: tuple[tuple[re.Pattern[str], _Plainer], ...] = (
     (re.compile(r",\\! (?=\d{3})"), r",\\!"),
 )
 _PHRASE_MARKS = re.compile(
-    r"per cent|角|[)）]$|\d (?:more|extra|addi|rema|dist|diff)|percentage|百分之|象限|‰|or minus|or -|base|"
+    r"per cent|(?:ng|de|ll|igh|ep|ick|rt|ay|ht|th)$|角|[)）]$|\d (?:more|extra|addi|rema|dist|diff)|percentage|百分之"
+    r"|象限|‰|or minus|or -|base|"
     r"\b(?:sq|cu)\.|prime|\\(?:hat|widehat|vec)|,\\! |(?:bin|oct|decim)a"
 )
 

@@ -15,7 +15,7 @@ from verifiers.answer.slices import Tokens, enclosed, is_mark, split, sum_tokens
 from verifiers.answer.substitute import replace
 from verifiers.answer.tokens import Token
 from verifiers.answer.tree import Node, Unreadable
-from verifiers.answer.units import PERCENT
+from verifiers.answer.units import DEGREE, PERCENT
 
 _ORDER = {"<": ">", ">": "<", r"\le": r"\ge", r"\ge": r"\le", r"\ne": r"\ne"}
 _RELATIONS = frozenset(
@@ -220,9 +220,8 @@ def _equation(sides: list[list[Token]], inner: Inner) -> Answer:
         if all(equal(nodes[0], node) in EQUAL for node in nodes[1:]):
             return inner(sides[-1])
         raise Unreadable("an equation between different numbers")
-    if len(nodes) == 2 and first is None and nodes[0].op == "add" and equal(*nodes) in EQUAL:
-        # x^2 - 3x + 2 = (x - 1)(x - 2)
-        return inner(sides[-1])
+    if len(nodes) == 2 and first is None and nodes[0].op in ("add", "mul", "pow") and equal(*nodes) in EQUAL:
+        return inner(sides[-1])  # x^2 - 3x + 2 = (x - 1)(x - 2)
     return Relation(nodes[0], "=", nodes[-1])
 
 
@@ -232,8 +231,9 @@ def _rewritten(tokens: Tokens) -> bool:
 
 
 def plain_number(scalar: Scalar) -> Node:
-    """28 % as 0.28; other units are left out."""
-    return Node("percent", (scalar.node,)) if scalar.unit == PERCENT else scalar.node
+    """28 % as 0.28, 60 degrees as pi/3; other units are left out."""
+    mark = {PERCENT: "percent", DEGREE: "degree"}.get(scalar.unit) if scalar.unit else None
+    return Node(mark, (scalar.node,)) if mark else scalar.node
 
 
 def _closed(tokens: Tokens) -> bool:

@@ -13,8 +13,9 @@ from verifiers.answer.spoken import with_digits
 _VERB = re.compile(
     r"(?:(?<![A-Za-z\\])(?<!after )(?<!before )(?<!by )(?:is|are|was|were|be|equals?|gives?|get|gets|got"
     r"|obtain(?:ed|s)?|yields?|becomes?|total(?:s|ing)?"
-    r"|(?:diverges|tends|goes|comes?|amounts?|adds? up|works? out|sums?|reduces?|simplif(?:y|ies)|evaluates?) to"
-    r"|(?:factor\w*|written|rewritten|expressed|simplified|expands?) (?:as|into)|approaches|giving|yielding|making"
+    r"|(?:diverges|tends|goes|comes?|amounts?|adds? up|(?:work|come)s? out|sums?|reduces?|simplif(?:y|ies)"
+    r"|evaluates?) to|(?:factor\w*|written|rewritten|expressed|simplified|expands?) (?:as|into)"
+    r"|(?:ends? up|ended up|left) with|approaches|giving|yielding|making"
     r"|costs?|has|have|had|needs?|takes?|makes?|earns?|paid|pays?|spen[dt]s?|leaves?|concludes?)(?![A-Za-z])"
     r"|[是为得共])\s*[:：]?\s*"
 )
@@ -53,6 +54,7 @@ _COMPARED = (
 )
 _OTHER = listed(
     "any anything everything anyone all every besides but other else besides beyond before after till since from "
+    "opposite reciprocal inverse digit digits complement predecessor successor logarithm magnitude remainder percent "
     "multiple multiples divisible factor factors divisor divisors square cube root double twice half triple times power"
 )
 """Words between which and a number it is no answer: anything but 8, before 8, a multiple of 8."""
@@ -66,6 +68,10 @@ _HAN_START = re.compile(
     r"(?:[\u3400-\u9fff]{1,12}\s?[，,、：:]\s?)?[\u3400-\u9fff]{2,20}\s?(?=[-−]?\d|[$({\[]|[A-Za-z]\s?[=<>≤≥]|百分之)"
 )
 _HAN_COMPARED = re.compile(r"不(?!等式)|[没非约或负]|大于|小于|至少|至多|超过|以上|以下|百分之|第")
+_HAN_BESIDE = re.compile(
+    r"\d\s*[\u3400-\u9fff]{0,2}(?:以外|之外|以上|以下|左右|上下|开外)(?:的[\u3400-\u9fff]{0,4})?[。.]?\Z"
+)
+"""Anything but 42, about 42."""
 _CODE_WORDS = listed(
     "echo return assert print printf yield raise import exec eval const var let def lambda await new typeof del pass"
 )
@@ -74,6 +80,8 @@ _LETTERS = re.compile(r"[A-Za-z\u3400-\u9fff]{2,}")
 
 def views(text: str, *, sentence: bool) -> Iterator[str]:
     """Likeliest first. `sentence`: the text may be a sentence around the answer (it was not in a box)."""
+    if _HAN_BESIDE.search(text):
+        return
     if sentence:
         yield from _arrived(text)
         text = conclusions.without_check(conclusions.without_bold(text))
