@@ -191,9 +191,10 @@ def estimate(strata: Strata, *, seed: int = 0) -> dict[str, Estimate] | None:
     tail = (1 - LEVEL) / 2
     result: dict[str, Estimate] = {}
     for name, point, below, above in zip(("fnr", "fpr"), found, low, high, strict=True):
-        bounds = (_quantile(below, tail, 0.0), _quantile(above, 1 - tail, 1.0))
+        # sums of weights may pass 1 by a rounding
+        bounds = (max(0.0, _quantile(below, tail, 0.0)), min(1.0, _quantile(above, 1 - tail, 1.0)))
         if np.isfinite(point):
-            value = float(point)
+            value = min(1.0, max(0.0, float(point)))
             result[name] = Estimate(estimate=value, low=min(bounds[0], value), high=max(bounds[1], value))
         else:
             result[name] = Estimate(estimate=None, low=bounds[0], high=bounds[1])
