@@ -31,9 +31,9 @@ def tokenizer() -> PreTrainedTokenizerFast:
 
 
 def tasks_of(
-    problems: list[Problem], tokenizer: PreTrainedTokenizerFast, console: Console, **sampling: int
+    problems: list[Problem], tokenizer: PreTrainedTokenizerFast, console: Console, sampling: Sampling | None = None
 ) -> list[Task]:
-    return make_tasks(problems, Template(), Sampling(**sampling), tokenizer, END, console)
+    return make_tasks(problems, Template(), sampling or Sampling(), tokenizer, END, console)
 
 
 def text_of(tokenizer: PreTrainedTokenizerFast, ids: tuple[int, ...]) -> str:
@@ -73,7 +73,7 @@ def test_overlong_and_repeated_prompts_are_dropped_and_counted(
     assert [task.problem.id for task in tasks] == [problem.id for problem in problems[:3]]
     assert "1 longer than sampling.max_prompt_tokens = 1024 dropped; 1 repeated ids dropped" in text.getvalue()
     with pytest.raises(RecipeError, match="all 3 prompts are longer"):
-        tasks_of(problems[:3], tokenizer, Console(quiet=True), max_prompt_tokens=2)
+        tasks_of(problems[:3], tokenizer, Console(quiet=True), Sampling(max_prompt_tokens=2))
     with pytest.raises(RecipeError, match="no problems"):
         tasks_of([], tokenizer, Console(quiet=True))
 
