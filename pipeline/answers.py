@@ -13,6 +13,7 @@ MIN_WORDS = 5
 SAME_PROSE = 0.85
 _NEGATIONS = frozenset(["not", "no", "never", "none", "without"])
 
+_SIMPLE_FRACTION = re.compile(r"\\frac\{?\d\}?\{?\d\}?|\d/\d")
 _TRUTH_VALUES = frozenset(["true", "false", "yes", "no"])
 _LETTER = re.compile(r"\\?(?:text|textbf|mathrm|mathbf)?\s*\{?\s*\(?([A-J])\)?\s*\}?\.?")
 
@@ -26,8 +27,11 @@ def stated_answer(question: str, gold: str) -> str:
 
 
 def digits(answer: str) -> int:
-    """How much an equal answer says: characters of a whole number or of one letter; else 2, like most numbers."""
+    """How much an equal answer says: digits of a whole number; 1 for a letter and for a fraction of digits; else 2,
+    like most numbers."""
     plain = plain_answer(answer).strip("()-")
+    if _SIMPLE_FRACTION.fullmatch(plain):
+        return 1
     return len(plain) if plain.isdigit() or len(plain) == 1 else 2
 
 

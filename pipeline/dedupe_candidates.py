@@ -24,13 +24,8 @@ BLOCK = 1 << 20
 FULL_BUCKET = 255
 """Bags count up to this, so they bound nothing for two texts that are both longer."""
 SLACK = 1e-9
-MARGIN = 0.05
-"""How much closer than in `REWORDED` a rewording must be: a good row that is lost costs more here than one copy too
-many; a leaked benchmark item costs more than a row."""
 MOST_APART = max(apart for _, apart in REWORDED)
-LEAST = np.array(
-    [[REWORDED.get((shared, apart), np.inf) + MARGIN for apart in range(MOST_APART + 1)] for shared in range(4)]
-)
+LEAST = np.array([[REWORDED.get((shared, apart), np.inf) for apart in range(MOST_APART + 1)] for shared in range(4)])
 """[different numbers shared, numbers that differ]."""
 Flags = NDArray[np.bool_]
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from pipeline.answers import digits, plain_answer, texts_agree, truth_values
 from pipeline.canonical import Canonical
-from pipeline.dedupe_candidates import MARGIN
 from pipeline.dedupe_rows import Positions, Rows
 from pipeline.duplicates import CERTAIN, STRONG, WEAK, Match, Pair, Relation, judge, plausible
 from verifiers import Request, verify_many
@@ -44,7 +43,7 @@ def _verify(rows: Rows, codes: Positions) -> Iterator[Found]:
     verifiers = dict(zip(needed.tolist(), rows.texts("verifier", positions[needed]), strict=True))
     relations = relate([(answers[one], answers[other], verifiers[one]) for one, other in open_pairs])
     for (one, other), relation in zip(open_pairs, relations, strict=True):
-        match = judge(Pair(forms[one], forms[other]), relation, MARGIN, _least_odds(answers[one], forms[one]))
+        match = judge(Pair(forms[one], forms[other]), relation, _least_odds(answers[one], forms[one]))
         if match is not None:
             yield Found(first=int(positions[one]), second=int(positions[other]), match=match)
 
@@ -60,7 +59,7 @@ def _least_odds(answer: str, form: Canonical) -> float:
 def _is_open(pair: Pair) -> bool:
     """Whether some relation of the answers makes this a match; only then are they compared, which costs most. What
     matches when they differ matches when nothing is known of them."""
-    return plausible(pair) and any(judge(pair, relation, MARGIN, CERTAIN + STRONG) for relation in ("equal", "unknown"))
+    return plausible(pair) and any(judge(pair, relation, CERTAIN + STRONG) for relation in ("equal", "unknown"))
 
 
 def relate(answers: Sequence[tuple[str, str, str]]) -> list[Relation]:

@@ -108,7 +108,7 @@ def _same_but_figure(pair: Pair) -> bool:
     return long and pair.similarity >= CONFLICT and pair.numbers_equal
 
 
-def _reworded(pair: Pair, margin: float = 0.0) -> bool:
+def _reworded(pair: Pair) -> bool:
     """Other words around the same numbers and formulas. With equal answers this is one problem."""
     shared, only_a, only_b = pair.number_sets
     least = REWORDED.get((min(shared, MANY_NUMBERS), only_a + only_b))
@@ -119,7 +119,7 @@ def _reworded(pair: Pair, margin: float = 0.0) -> bool:
     sure = shared >= MANY_NUMBERS and not only_a + only_b and pair.similarity >= FEW_WORDS
     if pair.similarity < least - 1 or len(pair.a.content & pair.b.content) < (1 if sure else MIN_SHARED):
         return False
-    return pair.similarity + pair.same_words >= least + margin and pair.symbols_agree
+    return pair.similarity + pair.same_words >= least and pair.symbols_agree
 
 
 def reworded_odds(pair: Pair) -> float:
@@ -165,18 +165,18 @@ def _translated(pair: Pair) -> bool:
     return enough and shared >= COPY * max(sum(first.values()), sum(second.values()))
 
 
-def judge(pair: Pair, relation: Relation, margin: float = 0.0, odds: float = -inf) -> Match | None:
+def judge(pair: Pair, relation: Relation, odds: float = -inf) -> Match | None:
     """The verdict on one pair, given how the answers relate. None: two problems.
 
-    margin: how much closer than usual a rewording must be.  odds: least log-odds of one (see `reworded_odds`); infinite
-    where only the words decide, so that they must be the same.
+    odds: least log-odds of a rewording (see `reworded_odds`); infinite where only the words decide, which must then be
+    the same.
     """
     if pair.a.options and pair.b.options and not options_agree(pair.a, pair.b) and relation != "equal":
         return None
     if not pair.figures_agree and not (relation == "equal" and _same_but_figure(pair)):
         return None
     if relation == "equal":
-        return _judge_equal(pair, margin, odds)
+        return _judge_equal(pair, odds)
     identical = pair.same_but_equals_signs and pair.brackets_equal and pair.cosmetic
     if not identical:
         return None
@@ -187,7 +187,7 @@ def judge(pair: Pair, relation: Relation, margin: float = 0.0, odds: float = -in
     return Match(kind="conflict", rule="same-text", score=pair.similarity)
 
 
-def _judge_equal(pair: Pair, margin: float, odds: float) -> Match | None:
+def _judge_equal(pair: Pair, odds: float) -> Match | None:
     score = round(pair.similarity, 4)
     if pair.a.tokens == pair.b.tokens:
         return Match(kind="duplicate", rule="same-form", score=score)
@@ -205,7 +205,7 @@ def _judge_equal(pair: Pair, margin: float, odds: float) -> Match | None:
         return None
     if pair.similarity >= NEAR_COPY:
         return Match(kind="duplicate", rule="near-copy", score=score) if _slip(pair) else _as_renamed(pair, score, odds)
-    reworded = _reworded(pair, margin) and (odds == -inf or reworded_odds(pair) >= odds)
+    reworded = _reworded(pair) and (odds == -inf or reworded_odds(pair) >= odds)
     if (reworded or _extended(pair)) and not _opposed(pair):
         return Match(kind="duplicate", rule="reworded", score=score)
     if _same_formula(pair) and not _opposed(pair):

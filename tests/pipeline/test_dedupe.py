@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from pipeline.dedupe_candidates import MARGIN, possible
+from pipeline.dedupe_candidates import possible
 from pipeline.dedupe_rows import Rows
 from pipeline.dedupe_verify import relate
 from pipeline.duplicates import Pair, judge, plausible
@@ -268,8 +268,8 @@ def test_what_the_sketches_rule_out_no_rule_would_match() -> None:
     assert len(out) > 1000
     for place in np.random.default_rng(0).choice(out, 3000, replace=False).tolist():
         pair = Pair(forms[first[place]], forms[second[place]])
-        assert not (plausible(pair) and judge(pair, "equal", MARGIN))
-        assert not (plausible(pair) and judge(pair, "unknown", MARGIN))
+        assert not (plausible(pair) and judge(pair, "equal"))
+        assert not (plausible(pair) and judge(pair, "unknown"))
 
 
 @pytest.mark.parametrize(
