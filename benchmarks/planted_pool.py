@@ -5,8 +5,9 @@
 
 Every seed plants another pool of the embedded task, curated by data/recipes/quickstart/addition.toml with
 the same base model, which is made once under --out (minutes on one core). Removal by planted kind with its Wilson 95 %
-interval over all pools, samples and tokens per decision, and, over the stored samples, what a fixed number of samples
-would have cost. `wrong-gold` rows that stay are those of which the flawed base model hits the wrong gold at times.
+interval over all pools and the stages that removed, samples and tokens per decision, and, over the stored samples, what
+a fixed number of samples would have cost. `clean` rows go as originals of a copy that stays, or because this model
+always or never solves them; `wrong-gold` rows stay where the flawed base model hits the wrong gold at times.
 """
 
 from __future__ import annotations
@@ -18,12 +19,13 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 from scipy.stats import binomtest
 from transformers.utils import logging
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # not benchmarks/: a file there is named like a package
 
-from pipeline.addition import planted_removal, write_pool
+from pipeline.addition import Planted, planted_removal, write_pool
 from pipeline.config import Layer, read_toml
 from pipeline.progress import stderr_console
 from pipeline.run import CurateConfig, curate
@@ -71,7 +73,17 @@ def measure(folder: Path, base: Path, problems: int, seed: int) -> dict[str, Any
         for stage in manifest["stages"]
         if stage["name"] in FIXED
     }
-    return {"removed": planted_removal(pool, read_shards(folder / "out")), "stages": stages}
+    removed = planted_removal(pool, read_shards(folder / "out"))
+    return {"removed": removed, "by": dict(removers(pool, folder / "out")), "stages": stages}
+
+
+def removers(pool: list[Planted], out: Path) -> Counter[tuple[str, str]]:
+    """Rows by planted kind and the stage that dropped them or set them aside."""
+    found = Counter[tuple[str, str]]()
+    for path in (*(out / "dropped").glob("*.parquet"), *(out / "quarantined").glob("*.parquet")):
+        for source_row in pq.read_table(path, columns=["source_row"])["source_row"].to_pylist():
+            found[pool[int(source_row.split("#")[1])].kind, path.stem] += 1
+    return found
 
 
 def summarise(found: list[dict[str, Any]]) -> dict[str, Any]:
@@ -80,7 +92,11 @@ def summarise(found: list[dict[str, Any]]) -> dict[str, Any]:
         n = sum(one["removed"][kind]["n"] for one in found)
         removed = sum(one["removed"][kind]["removed"] for one in found)
         interval = binomtest(removed, n).proportion_ci(0.95, method="wilson")
+        by = Counter[str]()
+        for one in found:
+            by.update({stage: rows for (of, stage), rows in one["by"].items() if of == kind})
         kinds[kind] = {"n": n, "removed": removed, "low": float(interval.low), "high": float(interval.high)}
+        kinds[kind]["by"] = dict(by.most_common())
     stages: dict[str, Any] = {}
     for name in FIXED:
         total = Counter[str]()
@@ -91,10 +107,11 @@ def summarise(found: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def table(result: dict[str, Any]) -> str:
-    lines = ["| planted | rows | removed | 95 % interval |", "|---|---|---|---|"]
+    lines = ["| planted | rows | removed | 95 % interval | rows that went, by stage |", "|---|---|---|---|---|"]
     for kind, row in result["kinds"].items():
         share = row["removed"] / row["n"]
-        lines.append(f"| {kind} | {row['n']} | {share:.1%} | {row['low']:.1%} to {row['high']:.1%} |")
+        by = ", ".join(f"{stage} {rows}" for stage, rows in row["by"].items())
+        lines.append(f"| {kind} | {row['n']} | {share:.1%} | {row['low']:.1%} to {row['high']:.1%} | {by} |")
     lines += [
         "",
         "| stage | decisions | new samples | a decision | of a fixed number | tokens |",
