@@ -126,7 +126,8 @@ def _negated(before: tuple[str, ...], after: tuple[str, ...]) -> bool:
 def _beside(wanted: Alias, before: tuple[str, ...]) -> bool:
     """Before 1945, at least 12, near Paris: not the alias, something beside it."""
     if wanted.number is not None or wanted.dates or wanted.words[0][:4].isdecimal():
-        return any(word in _SHIFTS for word in before[-1:]) or before[-2:] in _SHIFTED
+        shifted = any(word in _SHIFTS for word in before[-1:]) or before[-2:] in _SHIFTED
+        return shifted and "from" not in before[-4:]
     return wanted.name and before[-1:] != () and before[-1] in _NEAR
 
 

@@ -60,7 +60,7 @@ def points(last: str) -> Iterator[str]:
         return
     final = found[-1]
     reached = _ENDING.fullmatch(last, final.end()) and _TOWARDS.search(last, 0, final.start())
-    if len({match.group() for match in found}) == 1 or reached:
+    if (len({match.group() for match in found}) == 1 or reached) and not _kept_apart(last[: final.start()]):
         yield final.group()
 
 
@@ -89,7 +89,7 @@ _APART = (
         "close almost nearly roughly until exceed exceeds guess any anything everything all every but besides other "
         "else before after till since multiple multiples divisible factor factors divisor divisors double twice half "
         "try trying let suppose assume if when for with from take consider setting put where using because test "
-        "testing given see root roots square squares cube cubes power powers product"
+        "testing given see root roots square squares cube cubes power powers product divide multiply use exclude"
     )
 )
 _LABELS = listed("step page line equation problem question section figure")
@@ -127,9 +127,12 @@ _IMPERATIVE = re.compile(
 )
 
 
+_TO_DO = re.compile(r"\b(?:we|to|must|should)\s+(?:divide|multiply|subtract|substitute|use)\b[^,;]*\Z", re.I)
+
+
 def instructs(last: str) -> bool:
     """A step to be taken: divide by 4."""
-    return _IMPERATIVE.match(last) is not None
+    return _IMPERATIVE.match(last) is not None or _TO_DO.search(last) is not None
 
 
 def run(last: str) -> Iterator[str]:

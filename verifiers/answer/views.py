@@ -61,6 +61,7 @@ _OTHER = listed(
 _CUT = re.compile(
     r"(?:(?<![A-Za-z\\])(?:we|the|to|an?|of|and|by|in|that|where|which|this|with|for|then|so|or|from|at|on|if|be|is|into|onto|than|because|since|while|but)"
     r"|\\times|\\cdot|[=+*])\s*$|\?\s*$|\b(?:[Ss]uppos\w+|[Aa]ssum\w+|[Ii]magin\w+|doubt(?:s|ed|ful)?)\b[^.]*\.?$"
+    r"|\b(?:would|contradicts?|contradiction|impossible|fails)\b[^.\d]*\.?$"
 )
 """A sentence that stops before its end, a question and a supposition make no claim."""
 _OPEN_END = re.compile(r"[A-Za-z]{2,}\s[^.]*,\s*$")
@@ -70,8 +71,9 @@ _HAN_START = re.compile(
 _HAN_COMPARED = re.compile(r"不(?!等式)|[没非约或负]|大于|小于|至少|至多|超过|以上|以下|百分之|第")
 _HAN_BESIDE = re.compile(
     r"\d\s*[\u3400-\u9fff]{0,2}(?:以外|之外|以上|以下|左右|上下|开外)(?:的[\u3400-\u9fff]{0,4})?[。.]?\Z"
+    r"|(?:不符合|不合题意|不满足|舍去|矛盾)[\u3400-\u9fff]{0,6}[。.]?\Z"
 )
-"""Anything but 42, about 42."""
+"""Anything but 42, about 42, 42 which does not do."""
 _CODE_WORDS = listed(
     "echo return assert print printf yield raise import exec eval const var let def lambda await new typeof del pass"
 )
@@ -159,7 +161,9 @@ def _tails(last: str, sentence: bool) -> Iterator[str]:
 
 
 _HEDGED = re.compile(
-    r"\b(?:might|may|could|perhaps|maybe|possibly|probably)\s+(?:well\s+)?(?:be|have|equal|get|is)\s*\Z", re.I
+    r"\b(?:might|may|could|perhaps|maybe|possibly|probably|cannot|can't|can not|could not|never)\s+(?:well\s+)?"
+    r"(?:be|have|equal|get|is)\s*\Z",
+    re.I,
 )
 
 
@@ -201,11 +205,14 @@ _SENTENCES = re.compile(
 )
 
 
+_TURN = re.compile(r"(?:but|however|actually|wait)\b", re.I)
+
+
 def _last_sentences(text: str) -> tuple[str, str]:
     """A closing sentence that concludes, else the last one that is no remark; and the latter."""
     parts = _SENTENCES.split(text)
     closing = parts[-1]
-    while len(parts) > 1 and len(parts[-1]) < 60 and _REMARK.fullmatch(parts[-1]):
+    while len(parts) > 1 and len(parts[-1]) < 60 and _REMARK.fullmatch(parts[-1]) and not _TURN.match(parts[-1]):
         parts.pop()
     return (closing if _CONCLUDES.match(closing) else parts[-1]), parts[-1]
 
