@@ -1,7 +1,9 @@
 import importlib.util
+import itertools
 import random
 import sys
 from collections.abc import Callable
+from math import inf
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
+from pipeline.canonical import canonical
 from pipeline.dedupe_candidates import possible
 from pipeline.dedupe_rows import Rows
 from pipeline.dedupe_verify import relate
-from pipeline.duplicates import Pair, judge, plausible
+from pipeline.duplicates import Pair, Relation, judge, plausible
 from pipeline.executor import executor
 from pipeline.parts import Parts
 from pipeline.parts_work import run_stage
@@ -306,3 +309,13 @@ def test_near_copies_with_equal_answers_that_ask_another_thing_stay(
 )  # fmt: skip
 def test_other_words_and_layouts_of_one_problem_go(make: Make, context: Context, a: str, b: str, gold: str) -> None:
     assert merged(make, context, a, b, gold, gold) == "merged"
+
+
+@pytest.mark.parametrize("odds", [-inf, 1.0, 3.0, inf])
+@pytest.mark.parametrize("relation", ["equal", "unknown", "differ"])
+def test_a_verdict_does_not_depend_on_the_order_of_the_pair(relation: Relation, odds: float) -> None:
+    a = canonical("On each turn, the player removes either 1 token or 4 tokens. Whoever removes the last of 9 wins.")
+    b = canonical("On each turn, the player removes 1 token or 4 tokens. The player who removes the last of 9 wins.")
+    others = [canonical(question) for question in QUESTIONS]
+    for first, second in [(a, b), *itertools.combinations(others, 2)]:
+        assert judge(Pair(first, second), relation, odds) == judge(Pair(second, first), relation, odds)
