@@ -6,9 +6,9 @@
 A problem is worth keeping when its true pass rate lies in the window 1/16 to 15/16. Each pool draws the pass rates of
 40,000 problems from a Beta distribution, which is also the prior; an error is a wrong decision. Fixed 64 decides by the
 posterior after 64 samples, curtailed stops when that cannot change any more, Bayes stops when the posterior is certain
-enough, after 96 samples at the latest. The curve (fixed n and Bayes with other numbers of samples and tolerances) is exact, without simulation. Last,
-curtailed `fixed n` of the recipe (rate of n = 8, 16, 64 samples strictly between 0 and 1) against its decisions on the
-same recorded samples. Seconds on one core.
+enough, after 96 samples at the latest. The curve (fixed n and Bayes with other numbers of samples and tolerances) is
+exact, without simulation. Last, curtailed `fixed n` of the recipe (rate of n = 8, 16, 64 samples strictly between 0 and
+1) against its decisions on the same recorded samples. Seconds on one core.
 """
 
 from __future__ import annotations

@@ -96,6 +96,11 @@ class Rollout:
         return self.finish_reason == "length"
 
 
+def _among(ids: Iterable[str]) -> ds.Expression:
+    """Rows of these problems; typed, for there may be none."""
+    return ds.field("id").isin(pa.array(sorted(set(ids)), pa.string()))
+
+
 @dataclass(frozen=True, slots=True)
 class RolloutStore:
     """The folder `rollouts/` of a curated folder; readable while it grows, and by a trainer afterwards."""
@@ -107,7 +112,7 @@ class RolloutStore:
         files = sorted(str(path) for path in self.folder.glob("samples-*.parquet"))
         if not files:
             return {}
-        wanted = (ds.field("sampler_digest") == sampler_digest) & ds.field("id").isin(pa.array(sorted(set(ids)), pa.string()))
+        wanted = (ds.field("sampler_digest") == sampler_digest) & _among(ids)
         table = ds.dataset(files, schema=ROLLOUT_SCHEMA, format="parquet").to_table(filter=wanted)
         found: dict[Name, dict[int, Rollout]] = {}
         for row in table.to_pylist():
@@ -118,7 +123,7 @@ class RolloutStore:
     def of_problems(self, ids: Iterable[str]) -> dict[str, list[Rollout]]:
         """All stored samples of these problems from any sampler, by problem id."""
         files = sorted(str(path) for path in self.folder.glob("samples-*.parquet"))
-        wanted = ds.field("id").isin(pa.array(sorted(set(ids)), pa.string()))
+        wanted = _among(ids)
         found: dict[str, list[Rollout]] = {}
         for row in ds.dataset(files, schema=ROLLOUT_SCHEMA, format="parquet").to_table(filter=wanted).to_pylist():
             found.setdefault(row["id"], []).append(_from_row(row))
