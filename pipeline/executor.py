@@ -68,7 +68,7 @@ class RayCluster:
     """Ray Data: one block a task. The folder of the run must be on storage that every node sees under the same path."""
 
     def run(self, function: Callable[[T], int], tasks: Sequence[T]) -> Iterator[int]:
-        import ray.data
+        import ray.data  # pyright: ignore[reportMissingImports]
 
         def work(row: dict[str, Any]) -> dict[str, Any]:
             # Ray keeps of an exception its text only; the user's mistakes must arrive as what they are.
@@ -163,8 +163,8 @@ def _ray(workers: int) -> Iterator[None]:
     """The cluster that RAY_ADDRESS names, else one on this machine for as long as the block lasts."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     try:
-        import ray
-        import ray.data
+        import ray  # pyright: ignore[reportMissingImports]
+        import ray.data  # pyright: ignore[reportMissingImports]
     except ImportError as error:
         raise RecipeError(
             f"executor 'ray' needs Ray, which is not installed ({error}); "
