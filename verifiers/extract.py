@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from verifiers.answer.arrivals import without_checks
+
 MAX_TAIL = 64_000
 """Characters of the end of a response that are read; an answer stands at the end."""
 MAX_ANSWER = 4_000
@@ -274,6 +276,7 @@ def _in_text(text: str, source: str) -> Answer:
     lines = [line for line in lines if not _EMPTY_LINE.match(line)]
     if not lines:
         return _none("no-answer", source)
+    lines = without_checks(lines)
     joined = _bulleted(lines) or _display(lines)
     if _TEMPLATE.match(joined):
         return _none("no-answer", source)

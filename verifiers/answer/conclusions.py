@@ -9,7 +9,9 @@ from verifiers.answer import wordlists
 from verifiers.answer.lists import listed
 
 _BOLD = re.compile(r"(?<![\w)}*])\*\*(?=\S)([^*\n]{1,300}?)(?<=\S)\*\*(?![\w(*])")
-_BOLD_END = re.compile(r"[\s.。!]*(?:\([^()]*\)[\s.]*)?\Z")
+_BOLD_END = re.compile(
+    r"(?:\s+(?:(?:is|are)\s+(?:left(?:\s+over)?|what\s+remains)|remains?))?[\s.。!]*(?:\([^()]*\)[\s.]*)?\Z"
+)
 _MATHEMATICAL = re.compile(r"[\d$=<>≤≥∞√π\\]|\b[a-z]\b")
 
 
@@ -111,7 +113,13 @@ def concluded(last: str) -> Iterator[str]:
     if lowest := _LOWEST.search(last):
         yield lowest.group(1)
     if so := list(_SO.finditer(last)):
-        yield from _from_start(last[so[-1].end() :], bare=True)
+        clause = last[so[-1].end() :]
+        if not _NO_CLAIM.match(clause):
+            yield from _from_start(clause, bare=True)
+
+
+_NO_CLAIM = re.compile(r"not\b|[^,;:.]*\b(?:might|wrongly|mistakenly|erroneously)\b", re.I)
+"""That is not a rate of 8 %; so one might guess 5."""
 
 
 _GIVEN = re.compile(
@@ -186,6 +194,7 @@ _HAN_CONCLUDES = re.compile(
     r"(?:解得|解出|求得|算得|化简得|得出|可知|所以|因此|因而|故|则|即|答|于是|那么|可得|得到?|从而|综上|共|总)"
 )
 _HAN_GIVEN = re.compile(r"(?:因为|由于|如果|若|当|已知|设|由)")
+_HAN_FORMULA = re.compile(r"\$[^$=]{1,100}=[^$=]{1,100}\$")
 _HAN_STATED = re.compile(r"[\u3400-\u9fff][为是得有共]\s?(?=[-−\d$\\])")
 _HAN_EQUALS = re.compile(r"(?:等于|得出|结果[是为])\s*(?=[-−\d$\\])(?=[^，,；;]*\Z)")
 _HAN_OPEN = re.compile(r"[或不没非]|可能|大概|也许|也|大于|小于|至少|至多|超过|以上|以下")
@@ -206,6 +215,8 @@ def in_han(text: str) -> str | None:
     before, clause = stripped[: mark.start()], stripped[mark.end() :].strip()
     if _HAN_CONCLUDES.match(clause):
         return _HAN_CONCLUDES.sub("", clause, count=1).lstrip("，,：: ") or None
+    if _HAN_GIVEN.match(before) and _HAN_FORMULA.fullmatch(clause) and "=" not in before:
+        return clause
     if len(_HAN.findall(clause)) < 2 or _HAN_OPEN.search(clause):
         return None
     stated = list(_HAN_STATED.finditer(clause))

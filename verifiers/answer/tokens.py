@@ -67,6 +67,8 @@ _MASTER = re.compile(
     r"|(?P<op>\*\*|<=|>=|!=|<>|==|=<|=>|->|\+/-|\.\.\.+|[-+*/^_()\[\]{}|,;:=<>!'%&\"?@#$.€£¥₹])",
 )
 _EXPONENT = re.compile(r"[eE][+-]?\d+(?![\w.])")
+_FREE_E = re.compile(r"(?<![A-Za-z\\\d.])e(?![A-Za-z])|(?<=\d)e(?![A-Za-z\d+-])")
+"""Euler's number, beside which 2e+1 is a sum."""
 _TIMES = re.compile(r"\s*[xX]\s*(?=10\s*(?:\^|\*\*))")
 _GROUPED = {
     "hard": re.compile(
@@ -108,6 +110,7 @@ class _Lexer:
         self.spaced = False
         self.depth = 0
         self.mixed = bool(_SPACED_COMMA.search(text))
+        self.euler = bool(_FREE_E.search(text))
 
     def add(self, kind: str, value: str) -> None:
         self.tokens.append(Token(kind, value, self.spaced))
@@ -149,6 +152,8 @@ class _Lexer:
                 break
         self.add("num", value)
         exponent = _EXPONENT.match(self.text, self.position)
+        if exponent and self.euler and exponent.group()[1] in "+-":
+            exponent = None
         if exponent and not (len(self.tokens) > 1 and self.tokens[-2].value in (r"\frac", r"\sqrt", r"\binom")):
             self.tokens[-1] = self.tokens[-1]._replace(value=value + exponent.group())
             self.position = exponent.end()

@@ -11,7 +11,7 @@ from verifiers.answer.exact_value import rational
 from verifiers.answer.kinds import Answer, Bag, Based, Scalar, Text, Word
 from verifiers.answer.notations import with_point
 from verifiers.answer.read import based, listed_words, readings
-from verifiers.answer.tree import Node
+from verifiers.answer.tree import Node, constant
 from verifiers.answer.units import PERCENT
 from verifiers.normalise import plain, unfence
 
@@ -55,9 +55,19 @@ def towards(wanted: Answer, found: Sequence[Answer], text: str) -> Sequence[Answ
     if isinstance(wanted, Scalar) and wanted.unit is None and _below_one(wanted.node):
         # 0.35 % is not 0.35
         return [Scalar(Node("percent", (one.node,))) if _in_percent(one) else one for one in found]
+    if isinstance(wanted, Scalar) and _EXPONENT.search(text) and _has_euler(wanted.node):
+        # towards Euler's number 2e+1 is no scientific notation
+        return [*found, *readings(_EXPONENT.sub(" e", text))]
     if isinstance(wanted, Word) and _SHORT_WORDS.get(unfence(text)) == (wanted.kind, wanted.value):
         return [wanted]
     return found
+
+
+_EXPONENT = re.compile(r"(?<=\d)e(?=[+-]\d)")
+
+
+def _has_euler(node: Node) -> bool:
+    return node == constant("e") or any(map(_has_euler, node.args))
 
 
 def _below_one(node: Node) -> bool:

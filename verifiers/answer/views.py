@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from verifiers.answer import calendar, conclusions, wordlists
+from verifiers.answer import arrivals, calendar, conclusions, wordlists
 from verifiers.answer.lists import listed
 from verifiers.answer.read import prepared, textual
 from verifiers.answer.spoken import with_digits
@@ -61,7 +61,7 @@ _OTHER = listed(
 _CUT = re.compile(
     r"(?:(?<![A-Za-z\\])(?:we|the|to|an?|of|and|by|in|that|where|which|this|with|for|then|so|or|from|at|on|if|be|is|into|onto|than|because|since|while|but)"
     r"|\\times|\\cdot|[=+*])\s*$|\?\s*$|\b(?:[Ss]uppos\w+|[Aa]ssum\w+|[Ii]magin\w+|doubt(?:s|ed|ful)?)\b[^.]*\.?$"
-    r"|\b(?:would|contradicts?|contradiction|impossible|fails)\b[^.\d]*\.?$"
+    r"|\b(?:wrongly|mistakenly|erroneously)\b[^.]*\.?$|\b(?:would|contradicts?|contradiction|impossible|fails)\b[^.\d]*\.?$"
 )
 """A sentence that stops before its end, a question and a supposition make no claim."""
 _OPEN_END = re.compile(r"[A-Za-z]{2,}\s[^.]*,\s*$")
@@ -85,6 +85,7 @@ def views(text: str, *, sentence: bool) -> Iterator[str]:
     if _HAN_BESIDE.search(text):
         return
     if sentence:
+        text = arrivals.without_remark(text)
         yield from _arrived(text)
         text = conclusions.without_check(conclusions.without_bold(text))
         if text.startswith("~") or _OPEN_END.search(text):
@@ -108,6 +109,7 @@ def _arrived(text: str) -> Iterator[str]:
         yield from views(clause, sentence=True)
     if bold is not None:
         yield bold
+    yield from arrivals.arrived(text)
     told = _HAN_START.match(text)
     if told and not _HAN_COMPARED.search(told.group()):
         yield text[told.end() :].strip(" 。.")
