@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from verifiers.answer import wordlists
+from verifiers.answer import conclusions, wordlists
 from verifiers.answer.lists import listed
 
 MAX_LENGTH = 600
@@ -69,6 +69,7 @@ _OPEN = (
         "if when suppose supposing assume assuming assumes let try trying guess would should could imagine wrongly"
         " mistakenly incorrectly unless except but however false wrong contradiction contradicts extraneous reject"
         " rejected fails impossible excluded invalid initially once"
+        " first next before recall start starting starts claim claims claimed formula known breaks tested"
     )
 )
 
@@ -78,6 +79,8 @@ def arrived(text: str) -> Iterator[str]:
     if len(text) > MAX_LENGTH or text.rstrip().endswith("?"):
         return
     sentence = _SENTENCES.split(text.strip())[-1].rstrip(" .。!")
+    if conclusions.instructs(sentence):
+        return
     for pattern in (*_OPENERS, *_EQUATIONS):
         found = list(pattern.finditer(sentence))
         if not found:
@@ -116,7 +119,8 @@ _CHECKED = re.compile(
 _TAKEN_BACK = re.compile(
     r"\b(?:answer|actually|should|correct\w*|wrong|mistake|error|instead|wait|oops|fails?|not equal"
     r"|doesn't (?:match|work|hold|satisfy)"
-    r"|contradict\w*|however|really)\b|≠|\\ne(?![a-z])|✗|×\s*$",
+    r"|contradict\w*|however|really|off|double\w*|twice|ignor\w+|over-?count\w*|miss(?:es|ing|ed)|too"
+    r"|so(?! (?:it|this|that) (?:works|checks|holds|fits)))\b|≠|\\ne(?![a-z])|✗|×\s*$",
     re.I,
 )
 _BOLD_LINE = re.compile(r"\*\*[^*\n]{1,300}\*\*[.]?")

@@ -10,8 +10,9 @@ from verifiers.answer.lists import listed
 
 _BOLD = re.compile(r"(?<![\w)}*])\*\*(?=\S)([^*\n]{1,300}?)(?<=\S)\*\*(?![\w(*])")
 _BOLD_END = re.compile(
-    r"(?:\s+(?:(?:is|are)\s+(?:left(?:\s+over)?|what\s+remains)|remains?))?[\s.。!]*(?:\([^()]*\)[\s.]*)?\Z"
+    r"(?P<left>\s+(?:(?:is|are)\s+(?:left(?:\s+over)?|what\s+remains)|remains?))?[\s.。!]*(?:\([^()]*\)[\s.]*)?\Z"
 )
+_EARLIER = re.compile(r"\b(?:before|first|initially|if|when|once|suppos\w+|would)\b[^.!?]*\Z", re.I)
 _MATHEMATICAL = re.compile(r"[\d$=<>≤≥∞√π\\]|\b[a-z]\b")
 
 
@@ -25,7 +26,10 @@ def in_bold(text: str) -> str | None:
         return None
     found = list(_BOLD.finditer(text))
     last = found[-1] if found else None
-    if last is None or not _BOLD_END.match(text, last.end()) or not _MATHEMATICAL.search(last.group(1)):
+    end = _BOLD_END.match(text, last.end()) if last is not None else None
+    if last is None or end is None or not _MATHEMATICAL.search(last.group(1)):
+        return None
+    if end["left"] and _EARLIER.search(text, max(0, last.start() - 200), last.start()):
         return None
     before = text[max(0, last.start() - 40) : last.start()]
     return None if _kept_apart(before) else last.group(1)
@@ -135,12 +139,16 @@ _IMPERATIVE = re.compile(
 )
 
 
+_NEXT = re.compile(
+    r"(?:now|next|first),?\s+(?:we|you|i)\s+(?:can\s+|must\s+|will\s+|then\s+)?(?:substitute|plug|use|need|insert|recall|apply)\b",
+    re.I,
+)
 _TO_DO = re.compile(r"\b(?:we|to|must|should)\s+(?:divide|multiply|subtract|substitute|use)\b[^,;]*\Z", re.I)
 
 
 def instructs(last: str) -> bool:
     """A step to be taken: divide by 4."""
-    return _IMPERATIVE.match(last) is not None or _TO_DO.search(last) is not None
+    return _IMPERATIVE.match(last) is not None or _TO_DO.search(last) is not None or _NEXT.match(last) is not None
 
 
 def run(last: str) -> Iterator[str]:
