@@ -111,7 +111,8 @@ def _mathematical(end: str) -> bool:
 # ---- remarks after the conclusion ----------------------------------------------------------------------------------
 
 _REMARK = re.compile(
-    r"\s*\((?:note|notice|observe|remember|of course|incidentally|for reference|as a check|check)\b[^()]*\)\s*\Z", re.I
+    r"(?<=\s)\((?:note|notice|observe|remember|of course|incidentally|for reference|as a check|check)\b[^()]*\)\s*\Z",
+    re.I,
 )
 _CHECKED = re.compile(
     r"(?:a\s+)?(?:quick\s+|sanity\s+|final\s+)*(?:check\s*:|verification\s*:|to (?:check|verify)\b)", re.I
@@ -129,7 +130,7 @@ _BOLD_LINE = re.compile(r"\*\*[^*\n]{1,300}\*\*[.]?")
 def without_remark(text: str) -> str:
     """Without a closing remark in brackets that takes nothing back: (Note that going back is a 20% drop.)"""
     found = _REMARK.search(text) if text.rstrip().endswith(")") else None
-    return text if found is None or _TAKEN_BACK.search(found.group()) else text[: found.start()]
+    return text if found is None or _TAKEN_BACK.search(found.group()) else text[: found.start()].rstrip()
 
 
 def without_checks(lines: list[str]) -> list[str]:
