@@ -165,10 +165,17 @@ def alive(processes: list[psutil.Process]) -> list[psutil.Process]:
     return [process for process in processes if process.is_running() and process.status() != psutil.STATUS_ZOMBIE]
 
 
+def heed_interrupts() -> None:
+    """Tests that run in the background inherit an ignored SIGINT."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def start_with_workers(recipe: Path, out: Path) -> tuple[subprocess.Popen[bytes], list[psutil.Process]]:
     """A run with two workers, once they are there, and all its child processes."""
     command = [*VERIGOLD, "curate", str(recipe), "--out", str(out), "--workers", "2"]
-    process = subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, start_new_session=True)
+    process = subprocess.Popen(
+        command, env=ENVIRONMENT, stderr=subprocess.PIPE, start_new_session=True, preexec_fn=heed_interrupts
+    )
     deadline = time.monotonic() + 100
     parent = psutil.Process(process.pid)
     while len(parent.children(recursive=True)) < 4 and time.monotonic() < deadline:

@@ -103,7 +103,12 @@ def test_training_children_end_with_their_parent(blow: signal.Signals, tmp_path:
     script = tmp_path / "script.py"
     script.write_text(program)
     environment = os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2])}
-    parent = subprocess.Popen([sys.executable, script, tmp_path], stdout=subprocess.PIPE, env=environment)
+    parent = subprocess.Popen(
+        [sys.executable, script, tmp_path],
+        stdout=subprocess.PIPE,
+        env=environment,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # tests in the background inherit it ignored
+    )
     assert parent.stdout is not None
     assert parent.stdout.readline() == b"started\n"
     while len(list(tmp_path.glob("*.started"))) < 2:
