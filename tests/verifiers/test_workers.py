@@ -153,7 +153,7 @@ def test_no_child_is_left_behind() -> None:
 
 
 def test_any_worker_count_gives_the_same_verdicts() -> None:
-    requests = [Request(response=response, ground_truth=gold) for response, gold, _ in PAIRS * 25]
+    requests = [Request(response=response, ground_truth=gold) for response, gold, _ in PAIRS * 45]
     alone, together = verify_many(requests, workers=1), verify_many(requests, workers=2)
     assert [repr(verdict) for verdict in alone] == [repr(verdict) for verdict in together]
 
