@@ -18,20 +18,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # not benchmarks/: a file there is named like a package
+
+from reformatting import PERTURBATIONS
+
+from pipeline.benchmark_hashes import write_hashes
+from pipeline.benchmarks import Benchmark
+from pipeline.config import Layer, build
+from pipeline.presets import TRAINING_ONLY, load_preset
+from pipeline.problem import Problem
+from pipeline.sources import Source, read_source
+from pipeline.stages.clean import Clean
+from pipeline.stages.decontaminate import Decontaminate, Hit
+
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from reformatting import PERTURBATIONS  # noqa: E402
-
-from pipeline.benchmark_hashes import write_hashes  # noqa: E402
-from pipeline.benchmarks import Benchmark  # noqa: E402
-from pipeline.config import Layer, build  # noqa: E402
-from pipeline.presets import TRAINING_ONLY, load_preset  # noqa: E402
-from pipeline.problem import Problem  # noqa: E402
-from pipeline.sources import Source, read_source  # noqa: E402
-from pipeline.stages.clean import Clean  # noqa: E402
-from pipeline.stages.decontaminate import Decontaminate, Hit  # noqa: E402
-
 FILES = {
     "gsm8k_train": ("gsm8k", "sources/gsm8k_train.jsonl.gz"),
     "gsm8k_test": ("gsm8k", "bench/gsm8k_test.jsonl.gz"),

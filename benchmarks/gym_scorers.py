@@ -16,13 +16,13 @@ import sys
 import tomllib
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # not benchmarks/: a file there is named like a package
+
+from pipeline.reasoning_gym import GymTask, entries, scorer_options
+from verifiers import Request, Status, verify_many
+from verifiers.reasoning_gym import ALLOWED
+
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from pipeline.reasoning_gym import GymTask, entries, scorer_options  # noqa: E402
-from verifiers import Request, Status, verify_many  # noqa: E402
-from verifiers.reasoning_gym import ALLOWED  # noqa: E402
-
 RECIPE = ROOT / "data" / "recipes" / "curate" / "reasoning_gym.toml"
 
 
