@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from pipeline.bundled import data_folder
 from pipeline.config import STRICT, Layer, RecipeError, Table, build, read_toml
 
 TRAINING_ONLY = frozenset(
@@ -58,13 +59,7 @@ class Preset:
 
 
 def presets_folder() -> Path:
-    """In a checkout data/recipes/sources, in an installed wheel verigold/data/recipes/sources."""
-    root = Path(__file__).resolve().parent.parent
-    for base in (root / "data", root / "verigold" / "data"):
-        path = base / "recipes" / "sources"
-        if path.is_dir():
-            return path
-    raise RecipeError(f"{root}: the presets (recipes/sources) are missing; install verigold again")
+    return data_folder() / "recipes" / "sources"
 
 
 def load_preset(name: str, where: str) -> Preset:

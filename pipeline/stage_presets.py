@@ -6,17 +6,12 @@ import difflib
 from pathlib import Path
 from typing import Any
 
+from pipeline.bundled import data_folder
 from pipeline.config import Layer, RecipeError, read_toml
 
 
 def stage_presets_folder() -> Path:
-    """In a checkout data/recipes/difficulty, in an installed wheel verigold/data/recipes/difficulty."""
-    root = Path(__file__).resolve().parent.parent
-    for base in (root / "data", root / "verigold" / "data"):
-        folder = base / "recipes" / "difficulty"
-        if folder.is_dir():
-            return folder
-    raise RecipeError(f"{root}: the presets (recipes/difficulty) are missing; install verigold again")
+    return data_folder() / "recipes" / "difficulty"
 
 
 def stage_preset_names() -> list[str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from pipeline.bundled import recipe
 from pipeline.config import STRICT, Layer, RecipeError, build, parse_override, read_toml
 from trainer.objective import Objective
 from trainer.refusals import check
@@ -260,13 +261,8 @@ class TrainConfig:
 
 
 def algorithms_file() -> Path:
-    """The presets: in a checkout data/recipes, in an installed wheel verigold/data/recipes."""
-    root = Path(__file__).resolve().parent.parent
-    for base in (root / "data", root / "verigold" / "data"):
-        path = base / "recipes" / "train" / "algorithms.toml"
-        if path.is_file():
-            return path
-    raise RecipeError(f"{root}: the presets (recipes/train/algorithms.toml) are missing; install verigold again")
+    """The presets: one table an algorithm."""
+    return recipe("train/algorithms")
 
 
 def load_recipe(paths: Sequence[Path], overrides: Sequence[str] = ()) -> TrainConfig:

@@ -14,10 +14,10 @@ import pytest
 from rich.console import Console
 
 from pipeline.addition import assert_disjoint, problems
+from pipeline.bundled import recipe
 from pipeline.config import RecipeError
 from trainer.warmstart import questions
 from verigold import quickstart
-from verigold.bundled import recipe
 from verigold.quickstart import Steps, load_config
 
 
@@ -88,7 +88,7 @@ def test_a_folder_with_other_files_is_refused_and_left_alone(tmp_path: Path) -> 
 def test_training_children_end_with_their_parent(blow: signal.Signals, tmp_path: Path) -> None:
     program = (
         "import sys, time, pathlib; from verigold import quickstart\n"
-        "from verigold.bundled import recipe; from rich.console import Console\n"
+        "from pipeline.bundled import recipe; from rich.console import Console\n"
         "from pipeline.executor import bind_to_parent\n"
         "def slow(config, root, name, quiet):\n"
         "    bind_to_parent()\n"

@@ -23,9 +23,9 @@ def command(
     fresh: Annotated[bool, typer.Option("--fresh", help="Start over.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="No progress on stderr.")] = False,
 ) -> None:
+    from pipeline.bundled import recipe as bundled
     from pipeline.config import dump
     from pipeline.progress import stderr_console
-    from verigold.bundled import recipe as bundled
     from verigold.quickstart import load_config, run
 
     config = load_config([bundled("quickstart/default"), *(recipe or [])], settings or [])
