@@ -24,9 +24,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # not benchmark
 from engines.engine import Completion, Prompt, SamplingParams
 from pipeline.problem import Difficulty, Problem
 from trainer.clock import Clock
-from trainer.config import GroupFilter, PromptRules, Reward, Sampling
 from trainer.groups import GroupSource
 from trainer.prompts import Draw, PromptStream, Task
+from trainer.sections import GroupFilter, PromptRules, Reward, Sampling
 from verifiers.verdict import Verdict, correct, incorrect
 
 GROUP = 8

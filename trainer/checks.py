@@ -12,8 +12,8 @@ from engines.kv_cache import is_plain
 from pipeline.config import RecipeError
 from pipeline.problem import Problem
 from pipeline.rollouts import request_for
-from trainer.config import Optimiser, Sampling, Template
 from trainer.prompts import Task
+from trainer.sections import Optimiser, Sampling, Template
 from trainer.template import check_tokenizer, encode
 from verifiers import verify_many
 from verifiers.audit import RowError, check_options

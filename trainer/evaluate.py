@@ -19,8 +19,8 @@ from engines.torch_engine import TorchEngine
 from pipeline.problem import Problem
 from pipeline.progress import progress
 from pipeline.rollouts import request_for
-from trainer.config import Template
 from trainer.majority import maj_at_k, votes
+from trainer.sections import Template
 from trainer.template import encode
 from verifiers import verify_many
 from verifiers.verdict import Status, Verdict

@@ -16,10 +16,10 @@ from typing import Any, Protocol
 from engines.engine import Completion, Sampler, SamplingParams
 from pipeline.rollouts import request_for
 from trainer.clock import Clock
-from trainer.config import GroupFilter, Reward, Sampling
 from trainer.first_batch import FirstBatch
 from trainer.prompts import Draw, PromptStream
 from trainer.rewards import outcome, random_verdict, shaped
+from trainer.sections import GroupFilter, Reward, Sampling
 from verifiers import verify_many
 from verifiers.verdict import Status, Verdict
 

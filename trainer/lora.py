@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from transformers import AutoModelForCausalLM, PreTrainedModel
 
 from pipeline.config import RecipeError
-from trainer.config import Lora
+from trainer.sections import Lora
 
 if TYPE_CHECKING:
     from peft import PeftModel

@@ -17,10 +17,10 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, P
 
 from pipeline.config import RecipeError
 from trainer.batch import MicroBatch
-from trainer.config import Optimiser
 from trainer.groups import RunStoppedError
 from trainer.packing import PackedBatch
 from trainer.ranks import ALONE, Ranks, shard, whole
+from trainer.sections import Optimiser
 
 if TYPE_CHECKING:
     from peft import PeftModel

@@ -9,7 +9,6 @@ from typing import Any, Protocol
 
 from pipeline.config import RecipeError
 from pipeline.problem import Problem
-from trainer.config import PromptRules
 from trainer.curriculum import (
     E2H,
     GRESO_EASY_TARGET,
@@ -19,6 +18,7 @@ from trainer.curriculum import (
     keep_by_level,
     levels_by_rate,
 )
+from trainer.sections import PromptRules
 
 PRIOR_FLOOR = 0.05
 """Least chance of being drawn that a measured pass rate leaves: the model changes."""

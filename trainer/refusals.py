@@ -14,7 +14,8 @@ from trainer.objective import check_options
 from trainer.rewards import LENGTH_TERMS
 
 if TYPE_CHECKING:
-    from trainer.config import Choice, TrainConfig
+    from trainer.config import TrainConfig
+    from trainer.sections import Choice
 
 
 def check(config: TrainConfig) -> None:

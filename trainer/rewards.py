@@ -12,7 +12,7 @@ from verifiers.reward import soft_overlong
 from verifiers.verdict import Status, Verdict, correct, incorrect
 
 if TYPE_CHECKING:
-    from trainer.config import Reward
+    from trainer.sections import Reward
 
 
 def outcome(verdict: Verdict, reward: Reward) -> float:

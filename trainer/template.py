@@ -10,7 +10,7 @@ from transformers import PreTrainedTokenizerBase
 from engines.engine import Message
 from pipeline.config import RecipeError
 from pipeline.problem import Problem
-from trainer.config import Template
+from trainer.sections import Template
 
 
 def messages(problem: Problem, template: Template) -> list[Message]:

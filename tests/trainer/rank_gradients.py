@@ -8,10 +8,10 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from trainer.config import Optimiser
 from trainer.objective import Objective
 from trainer.policy import Policy, load_model
 from trainer.ranks import Ranks, whole
+from trainer.sections import Optimiser
 from trainer.update import Updater
 
 sys.path.insert(0, str(Path(__file__).parent))

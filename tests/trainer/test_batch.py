@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trainer.batch import MicroBatch, micro_batches, rows_of, split
-from trainer.config import Optimiser, TrainConfig
+from trainer.config import TrainConfig
 from trainer.groups import Group, Sample
 from trainer.policy import Policy, load_model, self_certainty, token_entropy, token_logprobs
+from trainer.sections import Optimiser
 
 Recipe = Callable[..., TrainConfig]
 EOS = 2

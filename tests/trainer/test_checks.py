@@ -15,9 +15,10 @@ from pipeline.config import RecipeError
 from pipeline.problem import Problem
 from pipeline.shards import write_problems
 from trainer.checks import check_verifiers, make_tasks
-from trainer.config import Sampling, Template, TrainConfig
+from trainer.config import TrainConfig
 from trainer.loop import train
 from trainer.prompts import Task
+from trainer.sections import Sampling, Template
 from trainer.template import encode
 from trainer.warmstart import build_tokenizer
 

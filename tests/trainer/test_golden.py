@@ -16,7 +16,6 @@ from torch import Tensor
 
 from trainer import curriculum, rewards
 from trainer.advantages import pass_at_k_advantages, pkpo_rewards
-from trainer.config import EntropyTerm
 from trainer.corrections import effective_sample_size
 from trainer.evaluate import pass_at_k
 from trainer.losses.dppo import binary_kl, binary_tv, bucketed
@@ -24,6 +23,7 @@ from trainer.losses.kl import KL
 from trainer.losses.reduce import AGGREGATIONS, reduce
 from trainer.objective import Objective, Prepared, StepRows, loss, prepare
 from trainer.policy import self_certainty, token_entropy
+from trainer.sections import EntropyTerm
 from trainer.step_tensors import StepTensors
 from trainer.update import adapt_entropy
 

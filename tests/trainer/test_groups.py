@@ -18,7 +18,6 @@ from engines.torch_engine import TorchEngine
 from pipeline.config import RecipeError
 from pipeline.problem import Difficulty, Problem
 from trainer.clock import Clock
-from trainer.config import Choice, GroupFilter, PromptRules, Reward, Sampling, Stage
 from trainer.curriculum import informative_chance, keep_by_level, levels_by_rate
 from trainer.groups import (
     Group,
@@ -34,6 +33,7 @@ from trainer.groups import (
 )
 from trainer.prompts import Draw, PromptStream, Task
 from trainer.rewards import shaped
+from trainer.sections import Choice, GroupFilter, PromptRules, Reward, Sampling, Stage
 from verifiers.verdict import Verdict, correct, incorrect
 
 MakeSource = Callable[..., GroupSource]

@@ -14,11 +14,11 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from trainer.batch import MicroBatch, Rows, micro_batches, rows_of
-from trainer.config import Optimiser
 from trainer.groups import Group, Sample
 from trainer.objective import Objective
 from trainer.packing import packed_batches
 from trainer.policy import Policy, load_model
+from trainer.sections import Optimiser
 from trainer.update import Updater
 
 
