@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from trainer.groups import Group
+from trainer.rollout_group import Group
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

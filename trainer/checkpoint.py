@@ -24,9 +24,9 @@ from transformers import PreTrainedModel
 from pipeline.atomic import atomic_folder, exclusive, is_foreign, remove_leftovers, write_json, write_text
 from pipeline.config import RecipeError, dump
 from trainer.config import TrainConfig
-from trainer.groups import Group, group_from_json, group_to_json
 from trainer.policy import Policy
 from trainer.ranks import like, whole
+from trainer.rollout_group import Group, group_from_json, group_to_json
 from trainer.update import Updater
 
 ENDED = ("steps", "tokens", "no_signal")

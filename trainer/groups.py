@@ -9,18 +9,17 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import cycle, islice
-from typing import Any, Protocol
 
 from engines.engine import Completion, Sampler, SamplingParams
-from pipeline.rollouts import request_for
 from trainer.clock import Clock
 from trainer.first_batch import FirstBatch
 from trainer.prompts import Draw, PromptStream
-from trainer.rewards import outcome, random_verdict, shaped
+from trainer.rewards import outcome, shaped
+from trainer.rollout_group import Group, Sample, pass_rate_histogram
+from trainer.scorers import Scorer
 from trainer.sections import GroupFilter, Reward, Sampling
-from verifiers import verify_many
 from verifiers.verdict import Status, Verdict
 
 
@@ -30,98 +29,6 @@ class RunStoppedError(Exception):
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
         self.reason = reason
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sample:
-    """One scored response. score: the raw verdict's, None when undecided. reward: shaped, None when undecided."""
-
-    response: str
-    token_ids: tuple[int, ...]
-    logprobs: tuple[float, ...]
-    finish_reason: str
-    status: str
-    reason: str
-    score: float | None
-    reward: float | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
-    """The samples of one prompt. key: of the visit. version: of the policy that sampled them.
-
-    greedy: the reward of the greedy response, where the algorithm asks for one (ReMax).  greedy_tokens: its length.
-    reused: its samples were stored by curation, nobody had to generate them.
-    """
-
-    key: str
-    problem_id: str
-    question: str
-    ground_truth: str
-    prompt_ids: tuple[int, ...]
-    samples: tuple[Sample, ...]
-    version: int
-    greedy: float | None = None
-    greedy_tokens: int = 0
-    reused: bool = False
-
-    @property
-    def scores(self) -> list[float]:
-        """Raw scores of the decided samples."""
-        return [sample.score for sample in self.samples if sample.score is not None]
-
-    @property
-    def informative(self) -> bool:
-        """Two decided samples differ: the advantage is not 0 everywhere."""
-        return len(self.scores) > 1 and min(self.scores) != max(self.scores)
-
-    @property
-    def tokens(self) -> int:
-        return sum(len(sample.token_ids) for sample in self.samples) + self.greedy_tokens
-
-    @property
-    def saved_tokens(self) -> int:
-        return self.tokens - self.greedy_tokens if self.reused else 0
-
-
-def group_from_json(value: dict[str, Any]) -> Group:
-    """The inverse of `dataclasses.asdict` after JSON."""
-    samples = tuple(
-        Sample(**(sample | {"token_ids": tuple(sample["token_ids"]), "logprobs": tuple(sample["logprobs"])}))
-        for sample in value["samples"]
-    )
-    return Group(**(value | {"samples": samples, "prompt_ids": tuple(value["prompt_ids"])}))
-
-
-def group_to_json(group: Group) -> dict[str, Any]:
-    return asdict(group)
-
-
-class Scorer(Protocol):
-    """Judges the samples of a generation round; one verdict a sample, in order."""
-
-    def __call__(self, samples: Sequence[tuple[Draw, int, Completion]], /) -> Sequence[Verdict]: ...
-
-
-class VerifierScorer:
-    """Each problem's own verifier, in worker processes."""
-
-    def __init__(self, workers: int | None) -> None:
-        self.workers = workers
-
-    def __call__(self, samples: Sequence[tuple[Draw, int, Completion]], /) -> Sequence[Verdict]:
-        requests = [request_for(draw.task.problem, completion.text) for draw, _, completion in samples]
-        return verify_many(requests, workers=self.workers)
-
-
-class RandomScorer:
-    """The control: coin flips keyed by (seed, visit, sample)."""
-
-    def __init__(self, seed: int) -> None:
-        self.seed = seed
-
-    def __call__(self, samples: Sequence[tuple[Draw, int, Completion]], /) -> Sequence[Verdict]:
-        return [random_verdict(self.seed, draw.key, index) for draw, index, _ in samples]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -335,11 +242,3 @@ def _sample(completion: Completion, verdict: Verdict, reward: float | None) -> S
         score=verdict.score if reward is not None else None,
         reward=reward,
     )
-
-
-def pass_rate_histogram(groups: Sequence[Group]) -> str:
-    """`all wrong 12, mixed 3, all right 0, undecided 1`."""
-    wrong = sum(bool(group.scores) and max(group.scores) == 0 for group in groups)
-    right = sum(bool(group.scores) and min(group.scores) == 1 for group in groups)
-    none = sum(not group.scores for group in groups)
-    return f"all wrong {wrong}, mixed {len(groups) - wrong - right - none}, all right {right}, undecided {none}"

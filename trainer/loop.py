@@ -18,17 +18,20 @@ from typing import Any
 import torch
 from rich.console import Console
 
+from engines.engine import EngineError
 from pipeline.atomic import exclusive
 from trainer import checkpoint
 from trainer.checkpoint import RunFolder, RunSummary, State
 from trainer.clock import Clock
 from trainer.config import TrainConfig
 from trainer.export import export
-from trainer.groups import Filled, RunStoppedError, Scorer, pass_rate_histogram
+from trainer.groups import Filled, RunStoppedError
 from trainer.held_out import held_out, keep_best
 from trainer.metrics import Numbers, sampling_metrics, write_rollouts
 from trainer.ranks import Ranks, join, leave
 from trainer.refusals import check_ranks
+from trainer.rollout_group import pass_rate_histogram
+from trainer.scorers import Scorer
 from trainer.start import Run, start
 from trainer.update import Totals, adapt_entropy
 
@@ -73,6 +76,8 @@ def _train(config: TrainConfig, folder: RunFolder, console: Console, scorer: Sco
             reason, detail = _steps(run)
         except RunStoppedError as stop:
             reason, detail = stop.reason, str(stop)
+        except EngineError as error:
+            reason, detail = "engine", str(error)
         return _end(run, reason, detail)
 
 
@@ -106,6 +111,8 @@ def _used_up(run: Run, what: str) -> tuple[str, str]:
 
 def _step(run: Run) -> None:
     state, clock = run.state, Clock()
+    with clock("weights"):
+        run.weights.bring(state.version)
     filled = run.source.fill(state.version, clock, step=state.step, progress=_progress(run))
     state.step += 1
     state.generated_tokens += filled.generated_tokens
@@ -124,7 +131,9 @@ def _step(run: Run) -> None:
         **(totals.report() if totals is not None else {}),
         "lr": lr if totals is not None else None,
         "entropy/coef": state.entropy_coef,
+        "probe/max_abs": run.weights.probe.max_abs,
         "time/update_s": clock.take("update"),
+        "time/weights_s": clock.take("weights"),
     }
     if run.eval_problems and run.config.evaluation.every and state.step % run.config.evaluation.every == 0:
         metrics |= held_out(run, f"step-{state.step:05d}")
@@ -145,7 +154,7 @@ def _progress(run: Run) -> float:
 
 
 def _update(run: Run, filled: Filled) -> Totals:
-    """Optimiser steps on the kept groups, then the engine learns that its weights have a new version."""
+    """Optimiser steps on the kept groups; the policy has a new version after them."""
     config, state = run.config, run.state
     coef = state.entropy_coef if state.entropy_active else 0.0
     run.updater.objective = replace(run.updater.objective, entropy_coef=coef)
@@ -161,7 +170,6 @@ def _update(run: Run, filled: Filled) -> Totals:
     run.policy.synchronise()
     if config.kl.reset_every and state.version % config.kl.reset_every == 0:
         run.updater.reset_reference()
-    run.engine.load_weights(run.policy.unsharded().named_parameters(), state.version)
     return totals
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.atomic import write_text
-from trainer.groups import Filled, Group, Sample
+from trainer.groups import Filled
+from trainer.rollout_group import Group, Sample
 
 Numbers = dict[str, float | int | None]
 

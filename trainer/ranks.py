@@ -21,8 +21,8 @@ from torch.distributed.tensor import DTensor, distribute_tensor
 from transformers import PreTrainedModel
 
 from engines.engine import Completion, Prompt, Sampler, SamplingParams
-from trainer.groups import Scorer
 from trainer.prompts import Draw
+from trainer.scorers import Scorer
 from verifiers.verdict import Verdict
 
 T = TypeVar("T")

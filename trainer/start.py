@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from rich.console import Console
 
+from engines.engine import PolicyEngine
 from engines.torch_engine import TorchEngine, end_token_ids
 from pipeline.problem import Problem
 from pipeline.shards import read_shards
@@ -17,26 +18,31 @@ from trainer.checks import check_packing, check_room, check_verifiers, make_task
 from trainer.config import TrainConfig, objective
 from trainer.evaluate import problems_digest
 from trainer.first_batch import FirstBatch, open_first_batch
-from trainer.groups import GroupSource, RandomScorer, Scorer, VerifierScorer
+from trainer.groups import GroupSource
 from trainer.lora import add_adapter, float32_head
 from trainer.policy import Policy, load_model
+from trainer.probe import TOKENS, Probe
 from trainer.prompts import PromptStream, Task
 from trainer.ranks import ALONE, FirstScorer, Ranks, RankSampler
 from trainer.refusals import notes
+from trainer.scorers import RandomScorer, Scorer, VerifierScorer
 from trainer.tracking import Fenced, MetricsLog, open_trackers
 from trainer.update import Updater
+from trainer.weights import Weights, open_engine, tolerance
 
 
 @dataclass(slots=True, kw_only=True)
 class Run:
-    """Everything a step touches."""
+    """Everything a step touches. own: samples from the policy's module, for evaluations.  weights: of the engine that
+    samples for training, which is `own` unless the recipe names another."""
 
     config: TrainConfig
     folder: RunFolder
     console: Console
     state: State
     policy: Policy
-    engine: TorchEngine
+    own: TorchEngine
+    weights: Weights
     source: GroupSource
     updater: Updater
     log: MetricsLog
@@ -76,7 +82,8 @@ def start(config: TrainConfig, folder: RunFolder, console: Console, scorer: Scor
         if config.lora.float32_head:
             float32_head(model)
     policy = Policy(model, tokenizer, config.optimiser, config.sampling.temperature, adapter, ranks)
-    engine = TorchEngine(policy.unsharded(), tokenizer)
+    own = TorchEngine(policy.unsharded(), tokenizer)
+    engine = open_engine(config, own)
     updater = Updater(
         policy,
         objective(config),
@@ -87,7 +94,6 @@ def start(config: TrainConfig, folder: RunFolder, console: Console, scorer: Scor
     )
     state, source = _resume(config, folder, updater, _source(config, engine, scorer, tasks, ranks))
     source.first_batch = first_batch
-    engine.load_weights(policy.unsharded().named_parameters(), state.version)
     where = f"from step {state.step}" if state.step else f"{len(tasks):,} prompts"
     console.print(
         f"{folder.path.name}: {config.algorithm or config.loss.name} {where}, {torch.get_num_threads()} threads"
@@ -100,7 +106,8 @@ def start(config: TrainConfig, folder: RunFolder, console: Console, scorer: Scor
         console=console,
         state=state,
         policy=policy,
-        engine=engine,
+        own=own,
+        weights=_weights(config, policy, engine, own, tasks),
         source=source,
         updater=updater,
         log=MetricsLog(folder.metrics),
@@ -108,6 +115,20 @@ def start(config: TrainConfig, folder: RunFolder, console: Console, scorer: Scor
         eval_problems=eval_problems,
         started=time.monotonic(),
     )
+
+
+def _weights(
+    config: TrainConfig, policy: Policy, engine: PolicyEngine, own: TorchEngine, tasks: list[Task]
+) -> Weights:
+    probe = Probe(
+        engine,
+        policy,
+        [task.prompt_ids for task in tasks],
+        tolerance(config, engine, policy),
+        seed=config.seed,
+        max_tokens=min(TOKENS, config.sampling.budget(0)),
+    )
+    return Weights(policy, engine, probe, own=engine is own)
 
 
 def _inputs(digest: str, problems: list[Problem], first_batch: FirstBatch | None, ranks: Ranks) -> dict[str, str]:
@@ -120,7 +141,7 @@ def _inputs(digest: str, problems: list[Problem], first_batch: FirstBatch | None
     }
 
 
-def _source(config: TrainConfig, engine: TorchEngine, scorer: Scorer, tasks: list[Task], ranks: Ranks) -> GroupSource:
+def _source(config: TrainConfig, engine: PolicyEngine, scorer: Scorer, tasks: list[Task], ranks: Ranks) -> GroupSource:
     return GroupSource(
         stream=PromptStream(tasks, seed=config.seed, rules=config.prompts, samples=config.sampling.samples),
         sampler=engine if ranks.world == 1 else RankSampler(engine, ranks),

@@ -13,11 +13,12 @@ from transformers import PreTrainedModel
 from trainer.advantages import ADVANTAGES
 from trainer.batch import MicroBatch, Rows, micro_batches, rows_of, split
 from trainer.corrections import effective_sample_size, mismatch
-from trainer.groups import Group, RunStoppedError
+from trainer.groups import RunStoppedError
 from trainer.objective import Objective, Prepared, StepRows, loss, prepare
 from trainer.packing import PackedBatch, packed_batches
 from trainer.policy import Policy
 from trainer.ranks import Ranks
+from trainer.rollout_group import Group
 from trainer.sections import EntropyTerm
 from trainer.step_tensors import Metrics, masked
 

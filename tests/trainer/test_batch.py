@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from trainer.batch import MicroBatch, micro_batches, rows_of, split
 from trainer.config import TrainConfig
-from trainer.groups import Group, Sample
 from trainer.policy import Policy, load_model, self_certainty, token_entropy, token_logprobs
+from trainer.rollout_group import Group, Sample
 from trainer.sections import Optimiser
 
 Recipe = Callable[..., TrainConfig]

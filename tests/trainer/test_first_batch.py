@@ -23,9 +23,11 @@ from pipeline.sampling import Draws, Sampling
 from trainer.clock import Clock
 from trainer.config import TrainConfig
 from trainer.first_batch import open_first_batch
-from trainer.groups import Group, GroupSource, Scorer
+from trainer.groups import GroupSource
 from trainer.loop import train
 from trainer.prompts import PromptStream, Task
+from trainer.rollout_group import Group
+from trainer.scorers import Scorer
 from trainer.template import encode
 from trainer.warmstart import build_tokenizer, new_model, save
 

@@ -19,20 +19,11 @@ from pipeline.config import RecipeError
 from pipeline.problem import Difficulty, Problem
 from trainer.clock import Clock
 from trainer.curriculum import informative_chance, keep_by_level, levels_by_rate
-from trainer.groups import (
-    Group,
-    GroupSource,
-    RandomScorer,
-    RunStoppedError,
-    Sample,
-    Scorer,
-    VerifierScorer,
-    group_from_json,
-    group_to_json,
-    pass_rate_histogram,
-)
+from trainer.groups import GroupSource, RunStoppedError
 from trainer.prompts import Draw, PromptStream, Task
 from trainer.rewards import shaped
+from trainer.rollout_group import Group, Sample, group_from_json, group_to_json, pass_rate_histogram
+from trainer.scorers import RandomScorer, Scorer, VerifierScorer
 from trainer.sections import Choice, GroupFilter, PromptRules, Reward, Sampling, Stage
 from verifiers.verdict import Verdict, correct, incorrect
 

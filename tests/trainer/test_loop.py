@@ -22,9 +22,9 @@ from rich.console import Console
 from engines.engine import Completion
 from pipeline.config import RecipeError, dump
 from trainer.config import TrainConfig
-from trainer.groups import Scorer
 from trainer.loop import train
 from trainer.prompts import Draw
+from trainer.scorers import Scorer
 from verifiers import Request
 from verifiers.verdict import Verdict, correct, incorrect, undecided
 

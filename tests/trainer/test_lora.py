@@ -16,10 +16,10 @@ from engines.torch_engine import TorchEngine
 from trainer.checkpoint import RunFolder
 from trainer.clock import Clock
 from trainer.config import TrainConfig
-from trainer.groups import Scorer
 from trainer.loop import train
 from trainer.lora import add_adapter, float32_head
 from trainer.policy import load_model
+from trainer.scorers import Scorer
 from trainer.sections import Lora
 from trainer.start import start
 

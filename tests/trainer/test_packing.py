@@ -14,10 +14,10 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from trainer.batch import MicroBatch, Rows, micro_batches, rows_of
-from trainer.groups import Group, Sample
 from trainer.objective import Objective
 from trainer.packing import packed_batches
 from trainer.policy import Policy, load_model
+from trainer.rollout_group import Group, Sample
 from trainer.sections import Optimiser
 from trainer.update import Updater
 

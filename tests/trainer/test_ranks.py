@@ -16,10 +16,10 @@ from rich.console import Console
 
 from pipeline.config import RecipeError, dump
 from trainer.config import TrainConfig
-from trainer.groups import Scorer
 from trainer.loop import train
 from trainer.ranks import Ranks
 from trainer.refusals import check_ranks
+from trainer.scorers import Scorer
 
 HERE = Path(__file__).parent
 Recipe = Callable[..., TrainConfig]

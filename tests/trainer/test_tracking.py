@@ -13,7 +13,7 @@ from rich.console import Console
 from pipeline.config import RecipeError
 from trainer import loop, start
 from trainer.config import TrainConfig
-from trainer.groups import Scorer
+from trainer.scorers import Scorer
 from trainer.tracking import Fenced, MetricsLog, open_trackers
 
 Recipe = Callable[..., TrainConfig]

@@ -18,11 +18,13 @@ from trainer.checkpoint import RunFolder
 from trainer.clock import Clock
 from trainer.config import TrainConfig
 from trainer.corrections import tis, tis_sequence
-from trainer.groups import Group, RunStoppedError, Sample, Scorer
+from trainer.groups import RunStoppedError
 from trainer.loop import _step
 from trainer.objective import Objective
 from trainer.packing import PackedBatch
 from trainer.policy import Policy, load_model
+from trainer.rollout_group import Group, Sample
+from trainer.scorers import Scorer
 from trainer.sections import Optimiser
 from trainer.start import Run, start
 from trainer.update import Updater
