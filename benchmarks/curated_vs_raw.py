@@ -5,13 +5,13 @@
 
 Each seed plants its own pool (pipeline/addition.py: copies, too easy and too hard rows), once with a fifth of the
 golds wrong and once with the same problems and right golds. Raw: every row of it. Curated: what
-data/recipes/quickstart/addition.toml keeps (with `test = "fixed"`, so that its samples may be reused). Compared at equal
-training tokens, and at equal total tokens: there all tokens that curation's model wrote are charged to the curated run,
-which stops that much earlier, with and without reusing its samples as the first batches (`sampling.reuse`).
+data/recipes/quickstart/addition.toml keeps (with `test = "fixed"`, so that its samples may be reused). Compared at
+equal training tokens, and at equal total tokens: there all tokens that curation's model wrote are charged to the
+curated run, which stops that much earlier, with and without reusing its samples as first batches (`sampling.reuse`).
 
 Greedy and pass@1 (T = 1) on held-out problems; the difference to raw by seed with its paired t interval, and a
-bootstrap over the problems. A budget is a point on one run's way, so a run is trained once for all of them. Finished runs are
-kept under --out and not repeated; their checkpoints are removed when they are measured.
+bootstrap over the problems. A budget is a point on one run's way, so a run is trained once for all of them. Finished
+runs are kept under --out and not repeated; their checkpoints are removed when they are measured.
 """
 
 from __future__ import annotations
