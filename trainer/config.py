@@ -10,11 +10,13 @@ from typing import Literal
 
 from pipeline.bundled import recipe
 from pipeline.config import STRICT, Layer, RecipeError, build, parse_override, read_toml
+from trainer.engines import with_engine_defaults
 from trainer.objective import Objective
 from trainer.refusals import check
 from trainer.sections import (
     Checkpoints,
     Choice,
+    Demonstrations,
     EntropyTerm,
     Evaluation,
     GroupFilter,
@@ -25,6 +27,7 @@ from trainer.sections import (
     Reduction,
     Reward,
     Sampling,
+    SamplingEngine,
     Template,
 )
 
@@ -35,6 +38,8 @@ class TrainConfig:
 
     steps and max_generated_tokens: the run ends at whichever comes first.
     threads: of torch; 0 = torch's own choice, recorded at the start and enforced by a resume.
+    engine: samples instead of the policy's own module, with weights of its own (engines.py).
+    asynchronous: each batch is drawn while the one before it is trained on (asynchronous.py).
     """
 
     __pydantic_config__ = STRICT
@@ -54,6 +59,9 @@ class TrainConfig:
     high_entropy_share: float | None = None
     drop_zero_variance: bool = False
     sampling: Sampling = field(default_factory=Sampling)
+    engine: SamplingEngine | None = None
+    asynchronous: bool | None = None
+    demonstrations: Demonstrations | None = None
     prompts: PromptRules = field(default_factory=PromptRules)
     filter: GroupFilter = field(default_factory=GroupFilter)
     reward: Reward = field(default_factory=Reward)
@@ -84,7 +92,7 @@ def from_layers(layers: Sequence[Layer]) -> TrainConfig:
     name = next((layer.table["algorithm"] for layer in reversed(layers) if "algorithm" in layer.table), None)
     if name is not None:
         layers = [_preset(name, layers), *layers]
-    config = build(TrainConfig, layers)
+    config = with_engine_defaults(build(TrainConfig, layers))
     check(config)
     return config
 

@@ -21,7 +21,7 @@ def held_out(run: Run, label: str) -> dict[str, float]:
 def _measured(run: Run, label: str) -> dict[str, Any]:
     settings = run.config.evaluation
     result = evaluate(
-        run.engine,
+        run.own,
         run.eval_problems,
         settings=EvalSettings(
             samples=settings.samples,

@@ -5,6 +5,7 @@ The base without the adapter is the reference of a KL term, so no second model i
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -49,6 +50,25 @@ def save_merged(adapter: PeftModel, base: Path, folder: Path) -> None:
     fresh = AutoModelForCausalLM.from_pretrained(base, local_files_only=True, dtype=adapter.dtype)
     merged = PeftModel.from_pretrained(fresh, str(folder / "adapter")).merge_and_unload()  # type: ignore[operator]
     merged.save_pretrained(folder)
+
+
+def merged_weights(model: PreTrainedModel) -> Iterator[tuple[str, Tensor]]:
+    """The adapted model's weights as a plain model has them: the base's names, each weight plus its update.
+
+    One at a time, so that no second model is in memory.
+    """
+    from peft.tuners.lora import LoraLayer
+
+    adapted = {name: module for name, module in model.named_modules() if isinstance(module, LoraLayer)}
+    for name, value in model.named_parameters():
+        module, _, rest = name.partition(".base_layer.")
+        if rest == "weight" and module in adapted:
+            update = adapted[module].get_delta_weight("default")  # type: ignore[operator]
+            yield f"{module}.weight", value.detach() + update.detach().to(value.dtype)
+        elif rest:
+            yield f"{module}.{rest}", value.detach()
+        elif ".lora_" not in name:
+            yield name, value.detach()
 
 
 def float32_head(model: PreTrainedModel) -> None:

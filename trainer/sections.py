@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Any, Literal
 
+from pydantic import Discriminator, Tag
+
+from engines.build import EndpointConfig, VllmConfig
 from pipeline.config import STRICT
 
 Option = bool | int | float | str | None
@@ -89,6 +92,33 @@ class Sampling:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TorchCopy:
+    """The torch engine on weights of its own instead of the policy's module.
+
+    device: e.g. `cuda:1`; `auto` is the policy's.  dtype: of the copy; `auto` is the policy's.
+    """
+
+    __pydantic_config__ = STRICT
+    kind: Literal["torch"]
+    device: str = "auto"
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] = "auto"
+
+
+def _engine_class(value: Any) -> str:
+    kind = value.get("kind") if isinstance(value, dict) else getattr(value, "kind", None)
+    return {"endpoint": "EndpointConfig", "vllm": "VllmConfig"}.get(str(kind), "TorchCopy")
+
+
+SamplingEngine = Annotated[
+    Annotated[TorchCopy, Tag("TorchCopy")]
+    | Annotated[VllmConfig, Tag("VllmConfig")]
+    | Annotated[EndpointConfig, Tag("EndpointConfig")],
+    Discriminator(_engine_class),
+]
+"""The table `engine` of a training recipe: an engine beside the policy, to which its weights are sent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PromptRules:
     """Prompts that are left out before they cost samples.
 
@@ -105,6 +135,21 @@ class PromptRules:
     drop_above: float | None = None
     prior: bool = False
     curriculum: Choice | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Demonstrations:
+    """Solutions by somebody else beside the policy's own samples (LUFFY, arXiv 2504.14945).
+
+    path: a file (JSON Lines, JSON, CSV, Parquet) of rows with a problem's `id` or `question` and, in the field
+    `response`, one text or a list of them.  Without a path: the shards' own `solution`, where it is worked out.
+    samples: demonstrations in each group whose prompt has that many.
+    """
+
+    __pydantic_config__ = STRICT
+    path: Path | None = None
+    response: str = "response"
+    samples: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -117,9 +117,7 @@ def start(config: TrainConfig, folder: RunFolder, console: Console, scorer: Scor
     )
 
 
-def _weights(
-    config: TrainConfig, policy: Policy, engine: PolicyEngine, own: TorchEngine, tasks: list[Task]
-) -> Weights:
+def _weights(config: TrainConfig, policy: Policy, engine: PolicyEngine, own: TorchEngine, tasks: list[Task]) -> Weights:
     probe = Probe(
         engine,
         policy,

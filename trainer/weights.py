@@ -1,0 +1,89 @@
+"""The engine that samples, and how it stays at the policy's weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import cast
+
+import torch
+from torch import Tensor
+
+from engines.build import VllmConfig, build_engine
+from engines.engine import EngineError, PolicyEngine
+from engines.torch_engine import TorchEngine
+from pipeline.config import RecipeError
+from trainer.config import TrainConfig
+from trainer.lora import merged_weights
+from trainer.policy import Policy
+from trainer.probe import VLLM_FLOAT32, WIDE, Probe, Tolerance, torch_tolerance
+from trainer.sections import TorchCopy
+
+
+def open_engine(config: TrainConfig, own: TorchEngine) -> PolicyEngine:
+    """The engine that samples: `own`, over the policy's module, unless the recipe names another.
+
+    Raises RecipeError when that cannot be used here.
+    """
+    settings = config.engine
+    try:
+        if isinstance(settings, TorchCopy):
+            return _torch_copy(config, settings, own)
+        if isinstance(settings, VllmConfig):
+            # A server has its own model; one in this process begins with the policy's folder.
+            settings = settings if settings.base_url is not None else replace(settings, model=config.model)
+            return cast(PolicyEngine, build_engine(settings))
+    except EngineError as error:
+        raise RecipeError(f"engine: {error}") from error
+    return own
+
+
+def _torch_copy(config: TrainConfig, settings: TorchCopy, own: TorchEngine) -> TorchEngine:
+    named = {torch.float32: "float32", torch.bfloat16: "bfloat16", torch.float16: "float16"}
+    return TorchEngine.from_folder(
+        config.model,
+        device=str(own.model.device) if settings.device == "auto" else settings.device,
+        dtype=named[own.model.dtype] if settings.dtype == "auto" else settings.dtype,
+    )
+
+
+def tolerance(config: TrainConfig, engine: PolicyEngine, policy: Policy) -> Tolerance:
+    """How far the engine's log-probabilities may be from the trainer's."""
+    if isinstance(engine, TorchEngine):
+        return torch_tolerance(engine.model.dtype, policy.model.dtype)
+    exact = isinstance(config.engine, VllmConfig) and (
+        config.engine.dtype == "float32"
+        or (config.engine.dtype == "auto" and config.engine.base_url is None and not torch.cuda.is_available())
+    )
+    return VLLM_FLOAT32 if exact and policy.model.dtype == torch.float32 else WIDE
+
+
+class Weights:
+    """Keeps an engine at the policy's weights: sends them when the engine's are older, and probes what arrived."""
+
+    def __init__(self, policy: Policy, engine: PolicyEngine, probe: Probe, *, own: bool) -> None:
+        """own: the engine samples from the policy's very module, so there is nothing to send."""
+        self.policy = policy
+        self.engine = engine
+        self.probe = probe
+        self.own = own
+        self.version: int | None = None  # that the engine is known to sample from
+
+    def bring(self, version: int) -> None:
+        """Sends the weights as `version` unless the engine has them.
+
+        Raises RunStoppedError when the engine then samples from something else.
+        """
+        if self.version == version:
+            return
+        first = self.version is None
+        self.engine.load_weights(self._named(), version)
+        if first or not self.own:
+            self.probe.check(version)
+        self.version = version
+
+    def _named(self) -> Iterable[tuple[str, Tensor]]:
+        model = self.policy.unsharded()
+        if self.own or self.policy.adapter is None:
+            return model.named_parameters()
+        return merged_weights(model)
