@@ -77,15 +77,11 @@ class EndpointEngine:
 
         Raises EngineError when the server refuses, or does not answer within the retries.
         """
-        keys = params.keys if params.keys is not None else tuple(str(index) for index in range(len(prompts)))
-        if len(keys) != len(prompts):
-            raise EngineError(f"{len(prompts)} prompts need as many keys, not {len(keys)}")
-        if params.n < 1 or params.max_tokens < 1 or params.temperature < 0:
-            raise EngineError("n and max_tokens must be 1 or more and temperature 0 or more")
+        keys = params.keys_of(len(prompts))
         calls: dict[str, Call] = {}
         places: dict[str, list[tuple[int, int]]] = {}
         for place, (prompt, key) in enumerate(zip(prompts, keys, strict=True)):
-            for sample in range(params.first_sample, params.first_sample + params.n):
+            for sample in params.samples:
                 call = sampling_call(self.config, prompt, params, key, sample)
                 calls[call.digest] = call
                 places.setdefault(call.digest, []).append((place, sample))

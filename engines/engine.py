@@ -46,6 +46,20 @@ class SamplingParams:
     first_sample: int = 0
     """Index of the first sample, so that later samples of one prompt continue its random stream."""
 
+    @property
+    def samples(self) -> range:
+        """Indices of the samples of each prompt."""
+        return range(self.first_sample, self.first_sample + self.n)
+
+    def keys_of(self, prompts: int) -> tuple[str, ...]:
+        """One key a prompt. Raises EngineError for numbers that cannot be sampled by."""
+        keys = self.keys if self.keys is not None else tuple(str(index) for index in range(prompts))
+        if len(keys) != prompts:
+            raise EngineError(f"{prompts} prompts need as many keys, not {len(keys)}")
+        if self.n < 1 or self.max_tokens < 1 or self.temperature < 0:
+            raise EngineError("n and max_tokens must be 1 or more and temperature 0 or more")
+        return keys
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:

@@ -26,9 +26,10 @@ from transformers import (
 from transformers.utils import logging
 
 from engines.batches import Batch, Work, additive_mask, draw, left_padded, plan, row_keys, uniforms
-from engines.engine import Completion, EngineError, Message, Prompt, SamplingParams
+from engines.engine import Completion, EngineError, Prompt, SamplingParams
 from engines.kv_cache import is_plain, new_cache, take_rows
 from engines.model_digest import model_digest
+from engines.prompts import end_token_ids, prompt_ids
 
 MIN_LIVE_SHARE = 0.75
 """Finished rows are dropped when fewer than this share still run: dropping copies the cache, running them is waste."""
@@ -59,7 +60,7 @@ class TorchEngine:
         self.tokenizer = tokenizer
         self.version = version
         self.max_batch_tokens = max_batch_tokens
-        self.end_ids = end_token_ids(model, tokenizer)
+        self.end_ids = end_token_ids(tokenizer, getattr(model, "generation_config", None) or model.config)
         parameters = inspect.signature(model.forward).parameters
         self._keeps_last = "logits_to_keep" in parameters
         self._takes_positions = "position_ids" in parameters
@@ -132,24 +133,7 @@ class TorchEngine:
 
         Raises EngineError for an empty prompt, and for messages when the tokenizer has no chat template.
         """
-        if prompt and isinstance(prompt[0], int):
-            ids = list(cast(Sequence[int], prompt))
-        elif prompt:
-            ids = self._render(cast(Sequence[Message], prompt))
-        else:
-            ids = []
-        if not ids:
-            raise EngineError("an empty prompt cannot be continued; give at least one token")
-        return ids
-
-    def _render(self, messages: Sequence[Message]) -> list[int]:
-        if self.tokenizer.chat_template is None:
-            raise EngineError("the tokenizer has no chat template; give token ids, or a model with a chat template")
-        begun = messages[-1]["content"] if messages[-1]["role"] == "assistant" else ""
-        asked = messages[:-1] if begun else messages
-        conversation = [{"role": message["role"], "content": message["content"]} for message in asked]
-        rendered = self.tokenizer.apply_chat_template(conversation, add_generation_prompt=True, return_dict=False)
-        return [*cast(list[int], rendered), *self.tokenizer.encode(begun, add_special_tokens=False)]
+        return prompt_ids(self.tokenizer, prompt)
 
     def generate(self, prompts: Sequence[Prompt], params: SamplingParams) -> Iterator[tuple[int, int, Completion]]:
         """Yields (prompt index, sample index, completion), batch by batch, in the order of finishing.
@@ -163,12 +147,7 @@ class TorchEngine:
         for every entry of the vocabulary to be keyed in this way.
         """
         encoded = [self.encode(prompt) for prompt in prompts]
-        keys = params.keys if params.keys is not None else tuple(str(index) for index in range(len(encoded)))
-        if len(keys) != len(encoded):
-            raise EngineError(f"{len(encoded)} prompts need as many keys, not {len(keys)}")
-        if params.n < 1 or params.max_tokens < 1 or params.temperature < 0:
-            raise EngineError("n and max_tokens must be 1 or more and temperature 0 or more")
-        samples = range(params.first_sample, params.first_sample + params.n)
+        keys, samples = params.keys_of(len(encoded)), params.samples
         fits = [index for index, ids in enumerate(encoded) if self._room(ids, params) > 0]
         for index in sorted(set(range(len(encoded))) - set(fits)):
             full = Completion(text="", token_ids=(), logprobs=(), finish_reason="length", version=self.version)
@@ -309,13 +288,6 @@ class TorchEngine:
         from_end_T = torch.arange(longest, 0, -1, device=device)
         counts_B = torch.tensor(lengths, device=device)
         return logps_BT.masked_fill(from_end_T > counts_B[:, None], 0.0).sum(1).tolist()
-
-
-def end_token_ids(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> frozenset[int]:
-    """End tokens of the generation config and of the tokenizer; chat models often name two."""
-    config = getattr(model, "generation_config", None)
-    named = [tokenizer.eos_token_id, config.eos_token_id if config is not None else model.config.eos_token_id]
-    return frozenset(i for ids in named for i in (ids if isinstance(ids, list) else [ids]) if isinstance(i, int))
 
 
 @contextmanager

@@ -9,7 +9,8 @@ import torch
 from rich.console import Console
 
 from engines.engine import PolicyEngine
-from engines.torch_engine import TorchEngine, end_token_ids
+from engines.prompts import end_token_ids
+from engines.torch_engine import TorchEngine
 from pipeline.problem import Problem
 from pipeline.shards import read_shards
 from trainer import checkpoint
@@ -62,7 +63,14 @@ def start(config: TrainConfig, folder: RunFolder, console: Console, scorer: Scor
     problems, eval_problems = list(read_shards(config.shards)), _eval_problems(config)
     dtype = torch.bfloat16 if config.lora is not None and config.lora.base == "bfloat16" else torch.float32
     model, tokenizer = load_model(config.model, dtype=dtype)
-    tasks = make_tasks(problems, config.template, config.sampling, tokenizer, end_token_ids(model, tokenizer), console)
+    tasks = make_tasks(
+        problems,
+        config.template,
+        config.sampling,
+        tokenizer,
+        end_token_ids(tokenizer, model.generation_config or model.config),
+        console,
+    )
     check_room(model, tasks, config.sampling)
     if scorer is None:
         ranks.from_first(lambda: check_verifiers(tasks, config.reward.verifier_workers))
