@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import resource
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from verifiers.frames import read_frame, write_frame
-from verifiers.workers import Worker
+from verifiers.workers import Worker, isolated
 
 MATH_VERIFY = "math-verify"
 MEMORY_BYTES = 16 << 30
@@ -145,11 +144,7 @@ def judge(score: Score, golds: Sequence[str], response: str, source: str) -> Map
 def serve(name: str) -> None:
     """Answers requests on standard input until it ends or the parent is gone."""
     owner = os.getppid()
-    requests, answers = os.dup(0), os.dup(1)
-    os.dup2(os.open(os.devnull, os.O_RDWR), 0)
-    os.dup2(2, 1)
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    requests, answers = isolated(MEMORY_BYTES)
     try:
         score = PEERS[name].load()
     except (Exception, SystemExit) as error:

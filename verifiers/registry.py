@@ -14,6 +14,7 @@ from verifiers.format import verify_format
 from verifiers.math import verify_math
 from verifiers.qa import verify_qa
 from verifiers.reasoning_gym import verify_reasoning_gym
+from verifiers.rubric import verify_rubric
 from verifiers.verdict import Status, Verdict, Verifier
 from verifiers.workers import ask_in_chunks
 
@@ -23,6 +24,7 @@ _BY_NAME: dict[str, Any] = {
     "qa": verify_qa,
     "format": verify_format,
     "reasoning_gym": verify_reasoning_gym,
+    "rubric": verify_rubric,
 }
 VERIFIERS: Mapping[str, Verifier] = MappingProxyType(_BY_NAME)
 """The only registry. Options differ by verifier; `audit.check_options` reads them off the signature."""
@@ -60,21 +62,36 @@ def verify_many(requests: Sequence[Request], *, workers: int | None = None) -> l
         return [verify(request) for request in requests]
     chunks = [requests[start : start + CHUNK] for start in range(0, len(requests), CHUNK)]
     asked = [
-        {"task": "verify", "cpu_s": _CHUNK_LIMIT_S, "requests": [_packed(item) for item in chunk]} for chunk in chunks
+        {"task": "verify", "cpu_s": _CHUNK_LIMIT_S, "requests": [packed(item) for item in chunk]} for chunk in chunks
     ]
     verdicts: list[Verdict] = []
     for chunk, answer in zip(chunks, ask_in_chunks(asked, count, _CHUNK_LIMIT_S), strict=True):
         found = answer.get("verdicts") if answer else None
-        verdicts += [_unpacked(item) for item in found] if found else [verify(request) for request in chunk]
+        verdicts += [unpacked(item) for item in found] if found else [verify(request) for request in chunk]
     return verdicts
 
 
-def _packed(request: Request) -> list[Any]:
+def packed(request: Request) -> list[Any]:
+    """A request as JSON, for a worker."""
     gold = request.ground_truth if isinstance(request.ground_truth, str) else list(request.ground_truth)
     return [request.response, gold, request.verifier, dict(request.options)]
 
 
-def _unpacked(item: Sequence[Any]) -> Verdict:
+def opened(item: Sequence[Any]) -> Request:
+    """The request that was packed."""
+    response, gold, name, options = item
+    truth = gold if isinstance(gold, str) else tuple(gold)
+    return Request(response=response, ground_truth=truth, verifier=name, options=options)
+
+
+def packed_verdict(verdict: Verdict) -> list[Any]:
+    """A verdict as JSON, which has no nan."""
+    score = None if math.isnan(verdict.score) else verdict.score
+    return [verdict.status.value, score, verdict.reason, verdict.extracted, verdict.detail]
+
+
+def unpacked(item: Sequence[Any]) -> Verdict:
+    """The verdict that was packed."""
     status, score, reason, extracted, detail = item
     return Verdict(
         status=Status(status),

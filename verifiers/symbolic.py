@@ -46,15 +46,9 @@ def warm() -> None:
 
 
 def _verdicts(request: Mapping[str, Any]) -> list[list[Any]]:
-    from verifiers.registry import Request, verify
+    from verifiers.registry import opened, packed_verdict, verify
 
-    found: list[list[Any]] = []
-    for response, gold, name, options in request["requests"]:
-        truth = gold if isinstance(gold, str) else tuple(gold)
-        verdict = verify(Request(response=response, ground_truth=truth, verifier=name, options=options))
-        score = None if verdict.score != verdict.score else verdict.score
-        found.append([verdict.status.value, score, verdict.reason, verdict.extracted, verdict.detail])
-    return found
+    return [packed_verdict(verify(opened(item))) for item in request["requests"]]
 
 
 # ---- trees as JSON -------------------------------------------------------------------------------------------------

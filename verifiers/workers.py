@@ -79,24 +79,39 @@ class Worker:
         cpu_s: the CPU budget of the request. Past wall_s a child that did not get so much CPU goes on, up to
         LAST_RESORT_S, so that the load of the machine decides nothing.
         """
+        self.send(request)
+        return self.receive(wall_s, cpu_s=cpu_s)
+
+    def send(self, request: Mapping[str, Any]) -> None:
+        """A request of which the answers are then received. Raises WorkerFailure; the worker is then dead."""
         assert self.process.stdin is not None
-        assert self.process.stdout is not None
         try:
             self.greet()
-            spent = self._cpu_s()
             write_frame(self.process.stdin.fileno(), request)
-            self._wait(wall_s, None if cpu_s is None else spent + cpu_s)
+        except TimeoutError:
+            raise self._failed("wall-limit") from None
+        except OSError:
+            raise self._failed() from None
+
+    def receive(self, wall_s: float, *, cpu_s: float | None = None) -> Any:
+        """The next answer, within the limits of `ask`. Raises WorkerFailure; the worker is then dead."""
+        assert self.process.stdout is not None
+        try:
+            self._wait(wall_s, None if cpu_s is None else self._cpu_s() + cpu_s)
             answer = read_frame(self.process.stdout.fileno(), time.monotonic() + _TRANSFER_LIMIT_S)
         except TimeoutError:
-            self.kill()
-            raise WorkerFailure("wall-limit") from None
+            raise self._failed("wall-limit") from None
         except OSError:
             answer = None
         if answer is None:
-            self.kill()
-            over = self.process.returncode in (-signal.SIGVTALRM, -signal.SIGXCPU, -signal.SIGPROF)
-            raise WorkerFailure("cpu-limit" if over else "died")
+            raise self._failed()
         return answer
+
+    def _failed(self, kind: str = "") -> WorkerFailure:
+        """Kills the child; without a kind, how it ended says it."""
+        self.kill()
+        over = self.process.returncode in (-signal.SIGVTALRM, -signal.SIGXCPU, -signal.SIGPROF)
+        return WorkerFailure(kind or ("cpu-limit" if over else "died"))
 
     def _wait(self, wall_s: float, cpu_limit_s: float | None) -> None:
         """Until the child says something or ends. Raises TimeoutError."""
@@ -237,14 +252,23 @@ def cpu_seconds() -> float:
 # ---- child ---------------------------------------------------------------------------------------------------------
 
 
-def serve() -> None:
-    """Answers requests on standard input until it ends or the parent is gone."""
-    owner = os.getppid()
+def isolated(memory_bytes: int) -> tuple[int, int]:
+    """Descriptors of requests and answers, in a child whose own prints go to standard error.
+
+    memory_bytes: of address space, beyond which allocations raise MemoryError.
+    """
     requests, answers = os.dup(0), os.dup(1)
     os.dup2(os.open(os.devnull, os.O_RDWR), 0)
     os.dup2(2, 1)
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT_BYTES, MEMORY_LIMIT_BYTES))
+    resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    return requests, answers
+
+
+def serve() -> None:
+    """Answers requests on standard input until it ends or the parent is gone."""
+    owner = os.getppid()
+    requests, answers = isolated(MEMORY_LIMIT_BYTES)
     from verifiers.symbolic import answer, warm
 
     warm()
