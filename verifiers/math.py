@@ -21,6 +21,7 @@ from verifiers.answer.views import mentions, views
 from verifiers.choice import choice_verdict, gold_letters
 from verifiers.normalise import key, unfence
 from verifiers.reasoning_gym import check_own
+from verifiers.rubric import check_criteria
 from verifiers.symbolic import encoded
 from verifiers.verdict import Status, Verdict, correct, incorrect, undecided
 
@@ -131,6 +132,8 @@ def check_gold(
         return correct("exact", golds[0])
     if verifier == "reasoning_gym":
         return check_own(golds[0], options or {})
+    if verifier == "rubric":
+        return check_criteria(golds[0], options or {})
     if verifier == "choice":
         return correct("exact", golds[0]) if any(map(gold_letters, golds)) else undecided("gold-unparsable")
     faults = [typed_gold(gold).fault for gold in golds]
