@@ -17,11 +17,12 @@ from trainer.rollout_group import Group
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rows:
-    """All samples of some groups, group by group.
+    """All rows of some groups, group by group.
 
     rewards_B: nan = undecided.  groups_B: index of the row's group.  mask_BT: tokens that are in the loss.
     sampled_BT: tokens the policy sampled, in the loss or not.  fresh_B: sampled by the current version.
     greedy_B: reward of the greedy response to the row's prompt, nan without one.
+    demonstration_B: written by somebody else: in the loss, sampled by no policy, log-probability of the rollout 0.
     """
 
     prompts: tuple[tuple[int, ...], ...]
@@ -33,6 +34,7 @@ class Rows:
     logp_rollout_BT: Tensor
     fresh_B: Tensor
     greedy_B: Tensor
+    demonstration_B: Tensor
 
     def __len__(self) -> int:
         return len(self.responses)
@@ -42,15 +44,19 @@ def rows_of(
     groups: Sequence[Group], *, version: int, drop_truncated: bool = False, dtype: torch.dtype = torch.float32
 ) -> Rows:
     """drop_truncated: responses cut by the budget leave the loss and stay in the statistics (overlong filtering)."""
-    pairs = [(index, group, sample) for index, group in enumerate(groups) for sample in group.samples]
+    pairs = [(index, group, row) for index, group in enumerate(groups) for row in group.rows]
+    demonstration_B = torch.tensor(
+        [place >= len(group.samples) for group in groups for place in range(len(group.rows))], dtype=torch.bool
+    )
     width = max((len(sample.token_ids) for _, _, sample in pairs), default=0)
-    sampled_BT = torch.zeros((len(pairs), width), dtype=torch.bool)
+    written_BT = torch.zeros((len(pairs), width), dtype=torch.bool)
     logp_BT = torch.zeros((len(pairs), width), dtype=dtype)
     in_loss_B = torch.ones(len(pairs), dtype=torch.bool)
     for row, (_, _, sample) in enumerate(pairs):
         length = len(sample.token_ids)
-        sampled_BT[row, :length] = True
-        logp_BT[row, :length] = torch.tensor(sample.logprobs, dtype=dtype)
+        written_BT[row, :length] = True
+        if not demonstration_B[row]:
+            logp_BT[row, :length] = torch.tensor(sample.logprobs, dtype=dtype)
         in_loss_B[row] = not (drop_truncated and sample.finish_reason == "length")
     nan = float("nan")
     rewards = [nan if sample.reward is None else sample.reward for _, _, sample in pairs]
@@ -59,11 +65,12 @@ def rows_of(
         responses=tuple(sample.token_ids for _, _, sample in pairs),
         rewards_B=torch.tensor(rewards, dtype=torch.float64),
         groups_B=torch.tensor([index for index, _, _ in pairs]),
-        mask_BT=sampled_BT & in_loss_B[:, None],
-        sampled_BT=sampled_BT,
+        mask_BT=written_BT & in_loss_B[:, None],
+        sampled_BT=written_BT & ~demonstration_B[:, None],
         logp_rollout_BT=logp_BT,
         fresh_B=torch.tensor([group.version == version for _, group, _ in pairs]),
         greedy_B=torch.tensor([nan if group.greedy is None else group.greedy for _, group, _ in pairs]).double(),
+        demonstration_B=demonstration_B,
     )
 
 

@@ -89,11 +89,14 @@ def mastered(history: Mapping[str, Sequence[float]], threshold: float = 0.9) -> 
     return sorted(key for key, rates in history.items() if any(rate >= threshold for rate in rates))
 
 
-def informative_chance(correct: float, attempts: float, samples: int) -> float:
+def informative_chance(correct: float, attempts: float, samples: int, *, shown: bool = False) -> float:
     """Chance that `samples` new responses are neither all right nor all wrong, after `correct` of `attempts` were
-    right: the pass rate r has a Beta(correct + 1/2, wrong + 1/2) distribution, and 1 - E[r^G] - E[(1-r)^G] is left."""
+    right: the pass rate r has a Beta(correct + 1/2, wrong + 1/2) distribution, and 1 - E[r^G] - E[(1-r)^G] is left.
+
+    shown: a right demonstration stands beside them, so only all right is constant.
+    """
     right, wrong = correct + 0.5, attempts - correct + 0.5
-    return 1.0 - _beta_moment(right, wrong, samples) - _beta_moment(wrong, right, samples)
+    return 1.0 - _beta_moment(right, wrong, samples) - (0.0 if shown else _beta_moment(wrong, right, samples))
 
 
 def _beta_moment(a: float, b: float, power: int) -> float:

@@ -14,6 +14,7 @@ from itertools import cycle, islice
 
 from engines.engine import Completion, Sampler, SamplingParams
 from trainer.clock import Clock
+from trainer.demonstrations import DemonstrationPool
 from trainer.first_batch import FirstBatch
 from trainer.prompts import Draw, PromptStream
 from trainer.rewards import outcome, shaped
@@ -75,7 +76,8 @@ class GroupSource:
     ) -> None:
         """greedy: one more response a prompt, at temperature 0, whose reward is the baseline (ReMax)."""
         self.greedy = greedy
-        self.first_batch: FirstBatch | None = None  # what stands in for first visits, set before the first step
+        self.first_batch: FirstBatch | None = None
+        self.demonstrations: DemonstrationPool | None = None
         self.stream = stream
         self.sampler = sampler
         self.scorer = scorer
@@ -84,6 +86,13 @@ class GroupSource:
         self.reward = reward
         self.seed = seed
         self.surplus: list[Group] = []
+
+    def stand_by(self, first_batch: FirstBatch | None, demonstrations: DemonstrationPool | None) -> None:
+        """What stands in for the samples of first visits, and what stands beside samples; before the first step."""
+        self.first_batch = first_batch
+        if demonstrations is not None:
+            self.demonstrations = demonstrations
+            self.stream.demonstrated = demonstrations.problems
 
     def fill(self, version: int, clock: Clock, *, step: int = 0, progress: float = 0.0) -> Filled:
         """Up to `sampling.prompts` groups: surplus first, then at most `max_gen_batches` rounds.
@@ -199,6 +208,7 @@ class GroupSource:
             prompt_ids=draw.task.prompt_ids,
             samples=tuple(_sample(*pair, reward) for pair, reward in zip(found, rewards, strict=True)),
             version=version,
+            demonstrations=() if self.demonstrations is None else self.demonstrations.of(draw, budget),
         )
 
     def _with_greedy(self, group: Group, found: tuple[Completion, Verdict], budget: int) -> Group:

@@ -52,16 +52,22 @@ def _mean(values: Iterable[float]) -> float | None:
 
 
 def write_rollouts(path: Path, step: int, filled: Filled, advantages: Sequence[float]) -> None:
-    """One object a sample: first the groups trained on (older surplus among them), then the others of this step."""
+    """One object a sample: first the groups trained on (older surplus among them, and their demonstrations, which are
+    marked), then the others of this step."""
     kept = {group.key for group in filled.kept}
-    others = [group for group in filled.drawn if group.key not in kept]
     given = iter(advantages)
-    lines = [
-        json.dumps(_row(step, group, index, sample, next(given, None) if group.key in kept else None))
-        for group in [*filled.kept, *others]
+    rows = [
+        _row(step, group, index, sample, next(given, None))
+        for group in filled.kept
+        for index, sample in enumerate(group.rows)
+    ]
+    rows += [
+        _row(step, group, index, sample, None)
+        for group in filled.drawn
+        if group.key not in kept
         for index, sample in enumerate(group.samples)
     ]
-    write_text(path, "".join(line + "\n" for line in lines))
+    write_text(path, "".join(json.dumps(row) + "\n" for row in rows))
 
 
 def _row(step: int, group: Group, index: int, sample: Sample, advantage: float | None) -> dict[str, Any]:
@@ -80,4 +86,5 @@ def _row(step: int, group: Group, index: int, sample: Sample, advantage: float |
         "tokens": len(sample.token_ids),
         "finish_reason": sample.finish_reason,
         "version": group.version,
+        **({"demonstration": True, "version": None} if index >= len(group.samples) else {}),
     }

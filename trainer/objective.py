@@ -77,7 +77,7 @@ class Objective:
 class StepRows:
     """What is known of a whole optimiser step before its first micro-batch; no gradient anywhere.
 
-    rewards_B: nan = absent.  mask_BT: tokens the policy generated and that are in the loss.
+    rewards_B: nan = absent.  mask_BT: tokens the policy generated, or a demonstration's, that are in the loss.
     logp_new_BT: only where a whole-step rule reads it; the old ones stand in otherwise.
     """
 
@@ -149,14 +149,15 @@ def _finite(objective: Objective, rows: StepRows) -> Tensor:
 
 def _whole_step_rules(objective: Objective, step: StepTensors, generator: torch.Generator | None) -> StepTensors:
     changes: dict[str, Tensor] = {}
+    others_BT = step.mask_BT & ~step.sampled
     if objective.correction is not None:
         rollout_BT = need(step.logp_rollout_BT, "logp_rollout_BT")
         correct = CORRECTIONS[objective.correction]
-        changes["correction_BT"] = correct(step.logp_old_BT, rollout_BT, step.mask_BT, **objective.correction_options)
+        weight_BT = correct(step.logp_old_BT, rollout_BT, step.sampled, **objective.correction_options)
+        changes["correction_BT"] = weight_BT.masked_fill(others_BT, 1.0)  # no engine sampled a demonstration
     if objective.high_entropy_share is not None:
-        changes["kept_BT"] = high_entropy(
-            need(step.entropy_BT, "entropy_BT"), step.mask_BT, objective.high_entropy_share
-        )
+        entropy_BT = need(step.entropy_BT, "entropy_BT")
+        changes["kept_BT"] = high_entropy(entropy_BT, step.sampled, objective.high_entropy_share) | others_BT
     select = LOSSES[objective.loss].select
     if select is not None:
         changes["selected_BT"] = select(step, generator, **objective.loss_options)
@@ -185,7 +186,7 @@ def loss(objective: Objective, step: StepTensors) -> tuple[Tensor, Metrics]:
         metrics["kl/reference"] = kl_BT.detach().sum()
         matrix_BT = matrix_BT + objective.kl_coef * kl_BT
     if objective.entropy_coef != 0:
-        matrix_BT = matrix_BT - objective.entropy_coef * masked(need(step.entropy_BT, "entropy_BT"), step.mask_BT)
+        matrix_BT = matrix_BT - objective.entropy_coef * masked(need(step.entropy_BT, "entropy_BT"), step.sampled)
     return reduce(matrix_BT, step.mask_BT, step.weight_B), metrics
 
 

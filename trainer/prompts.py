@@ -75,6 +75,7 @@ class PromptStream:
         self.streaks: dict[str, int] = {}  # consecutive visits all right (positive) or all wrong (negative)
         self.seen: dict[str, tuple[float, float]] = {}  # (right, attempts), older visits count less; where a rule asks
         self.dropped: set[str] = set()
+        self.demonstrated: frozenset[str] = frozenset()  # prompts whose group varies also when all samples are wrong
         self.explore_easy = 0.5
         self.explore_hard = 0.5
         self.skipped = 0
@@ -139,7 +140,8 @@ class PromptStream:
     def _chance(self, problem_id: str) -> float:
         """That a group varies: by the pass rate that curation measured last and the visits since; 1 without any."""
         right, attempts = self.seen.get(problem_id) or self._measured(problem_id)
-        return informative_chance(right, attempts, self.samples) if attempts > 0 else 1.0
+        shown = problem_id in self.demonstrated
+        return informative_chance(right, attempts, self.samples, shown=shown) if attempts > 0 else 1.0
 
     def _measured(self, problem_id: str) -> tuple[float, float]:
         difficulty = self.tasks[problem_id].problem.difficulty
@@ -150,7 +152,7 @@ class PromptStream:
         for group in groups:
             if not group.scores:
                 continue
-            kind = _kind(group.scores)
+            kind = self._kind(group)
             before = self.streaks.get(group.problem_id, 0)
             self.streaks[group.problem_id] = before + kind if before * kind >= 0 and kind else kind
             if self.rules.prior or self.rules.skip == "success":
@@ -164,11 +166,16 @@ class PromptStream:
 
     def adapt(self, drawn: Sequence[Visited]) -> None:
         """Moves the exploration probabilities by the shares of all-right and all-wrong groups of a step."""
-        kinds = [_kind(group.scores) for group in drawn if group.scores]
+        kinds = [self._kind(group) for group in drawn if group.scores]
         if self.rules.skip == "greso" and kinds:
             easy, hard = kinds.count(1) / len(kinds), kinds.count(-1) / len(kinds)
             self.explore_easy = greso_explore(self.explore_easy, easy, GRESO_EASY_TARGET)
             self.explore_hard = greso_explore(self.explore_hard, hard, 2 * GRESO_EASY_TARGET)
+
+    def _kind(self, group: Visited) -> int:
+        """1: all right, -1: all wrong and no demonstration beside them, 0: anything else."""
+        wrong = max(group.scores) == 0 and group.problem_id not in self.demonstrated
+        return int(min(group.scores) == 1) - int(wrong)
 
     def state(self) -> dict[str, Any]:
         return {
@@ -205,8 +212,3 @@ def _levels(tasks: Sequence[Task], rules: PromptRules) -> dict[str, int]:
                 f"prompts.curriculum: row {problem.id} of the shards has no pass rate; curate with stages.difficulty"
             )
     return levels_by_rate(rates, int(str(rules.curriculum.options["levels"])))
-
-
-def _kind(scores: Sequence[float]) -> int:
-    """1: all right, -1: all wrong, 0: anything else."""
-    return int(min(scores) == 1) - int(max(scores) == 0)

@@ -8,6 +8,7 @@ from pipeline.config import RecipeError
 from trainer.advantages import ADVANTAGES
 from trainer.corrections import CORRECTIONS
 from trainer.curriculum import E2H
+from trainer.engines import check_engine_ranks, engine_notes, engine_problems
 from trainer.losses import LOSSES
 from trainer.losses.reduce import AGGREGATIONS
 from trainer.objective import check_options
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 def check(config: TrainConfig) -> None:
     """What the types cannot say. Raises RecipeError with every problem found."""
-    parts = (_names, _sampling, _stages, _rewards, _lora, _counts)
+    parts = (_names, _sampling, _stages, _demonstrations, _rewards, _lora, _counts, engine_problems)
     problems = [line for part in parts for line in part(config)]
     if problems:
         raise RecipeError("\n".join(problems))
@@ -30,6 +31,7 @@ def check_ranks(config: TrainConfig, world: int) -> None:
     """What has one process only. Raises RecipeError."""
     if world > 1 and config.lora is not None:
         raise RecipeError("lora: trains in one process; start it without torchrun, or train all weights")
+    check_engine_ranks(config, world)
 
 
 def notes(config: TrainConfig) -> list[str]:
@@ -45,7 +47,7 @@ def notes(config: TrainConfig) -> list[str]:
         found.append("kl k1 as a loss term has a gradient of mean zero; k2 or k3 pull towards the reference")
     if config.loss.name == "reinforce" and config.optimiser.minibatches > 1:
         found.append("loss reinforce has no ratio, and later minibatches are off policy; set optimiser.minibatches = 1")
-    return found
+    return found + engine_notes(config)
 
 
 def _names(config: TrainConfig) -> list[str]:
@@ -69,8 +71,35 @@ def _names(config: TrainConfig) -> list[str]:
         problems.append(f"reduction.name: unknown '{config.reduction.name}'; known: {known_names}")
     if config.advantage.name in ADVANTAGES and ADVANTAGES[config.advantage.name].group and config.sampling.samples < 2:
         problems.append(f"sampling.samples: advantage '{config.advantage.name}' needs at least 2 responses a prompt")
-    if config.loss.name == "luffy":
-        problems.append("loss.name: luffy needs demonstrations in the groups, which this trainer does not load")
+    return problems
+
+
+def _demonstrations(config: TrainConfig) -> list[str]:
+    given, problems = config.demonstrations, []
+    takes = config.loss.name in LOSSES and LOSSES[config.loss.name].demonstrations
+    if takes and given is None:
+        problems.append(f"demonstrations: loss '{config.loss.name}' learns from them; add the table [demonstrations]")
+    if given is None:
+        return problems
+    if config.loss.name in LOSSES and not takes:
+        able = ", ".join(name for name, loss in LOSSES.items() if loss.demonstrations)
+        problems.append(
+            f"demonstrations: loss '{config.loss.name}' would take them for the policy's own samples; set loss.name = "
+            f"'{able}', or leave them out"
+        )
+    if config.advantage.name in ADVANTAGES and not ADVANTAGES[config.advantage.name].group:
+        problems.append(
+            f"demonstrations: advantage '{config.advantage.name}' does not compare the rows of a group, so a "
+            "demonstration would lift nothing; use 'centred' or another group estimator"
+        )
+    if config.kl.coef != 0:
+        problems.append("kl.coef: KL estimators are for tokens the policy sampled; set it to 0 with demonstrations")
+    if config.reward.kind != "verdict":
+        problems.append("reward.kind: demonstrations are checked by the verifiers; set it to 'verdict'")
+    if given.samples < 1:
+        problems.append(f"demonstrations.samples: must be 1 or more (got {given.samples})")
+    if given.path is None and given.response != "response":
+        problems.append("demonstrations.response: names a field of the file demonstrations.path; give one")
     return problems
 
 

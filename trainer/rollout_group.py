@@ -9,7 +9,10 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """One scored response. score: the raw verdict's, None when undecided. reward: shaped, None when undecided."""
+    """One scored response. score: the raw verdict's, None when undecided. reward: shaped, None when undecided.
+
+    logprobs: of the policy that sampled it; none of a demonstration.
+    """
 
     response: str
     token_ids: tuple[int, ...]
@@ -27,6 +30,7 @@ class Group:
 
     greedy: the reward of the greedy response, where the algorithm asks for one (ReMax).  greedy_tokens: its length.
     reused: its samples were stored by curation, nobody had to generate them.
+    demonstrations: right responses by somebody else; `scores` and `tokens` are of the policy's own samples.
     """
 
     key: str
@@ -39,16 +43,27 @@ class Group:
     greedy: float | None = None
     greedy_tokens: int = 0
     reused: bool = False
+    demonstrations: tuple[Sample, ...] = ()
+
+    @property
+    def rows(self) -> tuple[Sample, ...]:
+        """What an update sees: the policy's samples, then the demonstrations."""
+        return self.samples + self.demonstrations
 
     @property
     def scores(self) -> list[float]:
-        """Raw scores of the decided samples."""
+        """Raw scores of the policy's decided samples."""
         return [sample.score for sample in self.samples if sample.score is not None]
 
     @property
     def informative(self) -> bool:
-        """Two decided samples differ: the advantage is not 0 everywhere."""
-        return len(self.scores) > 1 and min(self.scores) != max(self.scores)
+        """Two decided rows differ: the advantage is not 0 everywhere.
+
+        Demonstrations count: beside a right one a group that is all wrong teaches something, one that is all right
+        nothing. Without a decided sample of the policy there is nothing to compare them with.
+        """
+        scores = self.scores + [row.score for row in self.demonstrations if row.score is not None]
+        return bool(self.scores) and min(scores) != max(scores)
 
     @property
     def tokens(self) -> int:
@@ -61,11 +76,12 @@ class Group:
 
 def group_from_json(value: dict[str, Any]) -> Group:
     """The inverse of `dataclasses.asdict` after JSON."""
-    samples = tuple(
-        Sample(**(sample | {"token_ids": tuple(sample["token_ids"]), "logprobs": tuple(sample["logprobs"])}))
-        for sample in value["samples"]
-    )
-    return Group(**(value | {"samples": samples, "prompt_ids": tuple(value["prompt_ids"])}))
+    rows = {name: tuple(map(_sample_from_json, value.get(name, ()))) for name in ("samples", "demonstrations")}
+    return Group(**(value | rows | {"prompt_ids": tuple(value["prompt_ids"])}))
+
+
+def _sample_from_json(value: dict[str, Any]) -> Sample:
+    return Sample(**(value | {"token_ids": tuple(value["token_ids"]), "logprobs": tuple(value["logprobs"])}))
 
 
 def group_to_json(group: Group) -> dict[str, Any]:

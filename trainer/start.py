@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import partial
 
 import torch
 from rich.console import Console
@@ -17,6 +18,7 @@ from trainer import checkpoint
 from trainer.checkpoint import RunFolder, State
 from trainer.checks import check_packing, check_room, check_verifiers, make_tasks
 from trainer.config import TrainConfig, objective
+from trainer.demonstrations import DemonstrationPool, open_demonstrations
 from trainer.evaluate import problems_digest
 from trainer.first_batch import FirstBatch, open_first_batch
 from trainer.groups import GroupSource
@@ -63,24 +65,19 @@ def start(config: TrainConfig, folder: RunFolder, console: Console, scorer: Scor
     problems, eval_problems = list(read_shards(config.shards)), _eval_problems(config)
     dtype = torch.bfloat16 if config.lora is not None and config.lora.base == "bfloat16" else torch.float32
     model, tokenizer = load_model(config.model, dtype=dtype)
-    tasks = make_tasks(
-        problems,
-        config.template,
-        config.sampling,
-        tokenizer,
-        end_token_ids(tokenizer, model.generation_config or model.config),
-        console,
-    )
+    ends = end_token_ids(tokenizer, model.generation_config or model.config)
+    tasks = make_tasks(problems, config.template, config.sampling, tokenizer, ends, console)
     check_room(model, tasks, config.sampling)
     if scorer is None:
         ranks.from_first(lambda: check_verifiers(tasks, config.reward.verifier_workers))
         scorer = _own_scorer(config)
+    pool = ranks.from_first(partial(open_demonstrations, config, tasks, tokenizer, ends, scorer, console))
     digest = TorchEngine(model, tokenizer).digest
     first_batch = open_first_batch(config, tasks, digest)
     if ranks.first:
         folder.keep_recipe(config)
     here = checkpoint.environment(
-        torch.get_num_threads(), str(model.device), **_inputs(digest, problems, first_batch, ranks)
+        torch.get_num_threads(), str(model.device), **_inputs(digest, problems, first_batch, pool, ranks)
     )
     torch.set_num_threads(ranks.from_first(lambda: folder.enforce_environment(here))["threads"])
     check_packing(model, config.optimiser)
@@ -101,7 +98,7 @@ def start(config: TrainConfig, folder: RunFolder, console: Console, scorer: Scor
         packing=config.optimiser.packing,
     )
     state, source = _resume(config, folder, updater, _source(config, engine, scorer, tasks, ranks))
-    source.first_batch = first_batch
+    source.stand_by(first_batch, pool)
     where = f"from step {state.step}" if state.step else f"{len(tasks):,} prompts"
     console.print(
         f"{folder.path.name}: {config.algorithm or config.loss.name} {where}, {torch.get_num_threads()} threads"
@@ -137,12 +134,19 @@ def _weights(config: TrainConfig, policy: Policy, engine: PolicyEngine, own: Tor
     return Weights(policy, engine, probe, own=engine is own)
 
 
-def _inputs(digest: str, problems: list[Problem], first_batch: FirstBatch | None, ranks: Ranks) -> dict[str, str]:
+def _inputs(
+    digest: str,
+    problems: list[Problem],
+    first_batch: FirstBatch | None,
+    pool: DemonstrationPool | None,
+    ranks: Ranks,
+) -> dict[str, str]:
     """What a resume must find again beside the machine."""
     return {
         "model_digest": digest,
         "shards_digest": problems_digest(problems),
         **({"reuse_digest": first_batch.digest} if first_batch is not None else {}),
+        **({"demonstrations_digest": pool.digest()} if pool is not None else {}),
         **({"ranks": str(ranks.world)} if ranks.world > 1 else {}),
     }
 

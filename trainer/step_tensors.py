@@ -27,7 +27,8 @@ class StepTensors:
 
     logp_new_BT: under the policy being trained.  logp_old_BT: under the weights at the start of this update.
     logp_rollout_BT: as the engine returned them.  logp_ref_BT: under the frozen reference.
-    mask_BT: True where the policy generated the token, it is in the loss and every array that is read is finite.
+    mask_BT: True where the token is in the loss (the policy's own, or a demonstration's) and every array that is read
+        is finite.
     advantage_BT: 0 outside the mask.  weight_B: what one loss token of the row counts (see losses/reduce.py).
     correction_BT: importance weight between trainer and engine.  kept_BT: tokens whose policy loss counts at all.
     selected_BT: tokens a whole-step rule picked (Clip-Cov, KL-Cov).  demonstration_B: rows written by somebody else.
@@ -45,6 +46,11 @@ class StepTensors:
     kept_BT: Tensor | None = None
     selected_BT: Tensor | None = None
     demonstration_B: Tensor | None = None
+
+    @property
+    def sampled(self) -> Tensor:
+        """Loss tokens that the policy sampled. [B, T]"""
+        return self.mask_BT if self.demonstration_B is None else self.mask_BT & ~self.demonstration_B[:, None]
 
     def rows(self, index_M: Tensor, logp_new_MT: Tensor, entropy_MT: Tensor | None) -> StepTensors:
         """The rows `index_M` with freshly computed log-probabilities, cut to the width of `logp_new_MT`."""

@@ -20,7 +20,7 @@ from trainer.policy import Policy
 from trainer.ranks import Ranks
 from trainer.rollout_group import Group
 from trainer.sections import EntropyTerm
-from trainer.step_tensors import Metrics, masked
+from trainer.step_tensors import Metrics, masked, row_mean
 
 MAX_NONFINITE_SHARE = 1e-3
 """Of the loss tokens of an optimiser step; above it the arithmetic is broken and the run stops."""
@@ -31,7 +31,8 @@ RATIO_TOLERANCE = 1e-3
 
 @dataclass(slots=True, kw_only=True)
 class Totals:
-    """What an update adds up over its optimiser steps."""
+    """What an update adds up over its optimiser steps. demonstrations: mean log-probability of their tokens before
+    it, by the row."""
 
     sums: dict[str, float] = field(default_factory=dict)
     tokens: int = 0
@@ -43,6 +44,7 @@ class Totals:
     effective: float | None = None
     entropy: float = 0.0
     advantages: list[float] = field(default_factory=list)
+    demonstrations: list[float] = field(default_factory=list)
 
     def add(self, metrics: Metrics) -> None:
         for name, value in metrics.items():
@@ -60,6 +62,9 @@ class Totals:
             "mismatch/max_abs": self.mismatch_max,
             "grad/norm": self.norm / steps,
         }
+        if self.demonstrations:
+            found["demonstrations/rows"] = len(self.demonstrations)
+            found["demonstrations/logp"] = sum(self.demonstrations) / len(self.demonstrations)
         return found if self.effective is None else found | {"mismatch/effective_samples": self.effective}
 
 
@@ -91,7 +96,7 @@ class Updater:
         estimator = ADVANTAGES[self.objective.advantage]
         if not self.objective.skips_zero_rows or not estimator.group:
             return any(group.scores for group in groups)
-        return any(len({sample.reward for sample in group.samples} - {None}) > 1 for group in groups)
+        return any(len({row.reward for row in group.rows} - {None}) > 1 for group in groups)
 
     def reset_reference(self) -> None:
         """The reference becomes a copy of the policy, and the optimiser forgets its moments (ProRL, 2505.24864)."""
@@ -100,7 +105,7 @@ class Updater:
             self.policy.optimiser.state.clear()
 
     def update(self, groups: Sequence[Group], *, version: int, drop_truncated: bool = False) -> Totals:
-        """`minibatches` optimiser steps on the groups. `advantages` of the result: one a sample, in order (mean of
+        """`minibatches` optimiser steps on the groups. `advantages` of the result: one a row, in order (mean of
         the tokens where they differ)."""
         totals = Totals()
         parts = [
@@ -129,6 +134,7 @@ class Updater:
             logp_ref_BT=ref_BT,
             entropy_BT=entropy_BT,
             greedy_B=rows.greedy_B,
+            demonstration_B=rows.demonstration_B,
         )
 
     def _measure(self, totals: Totals, parts: Sequence[Rows], steps: Sequence[StepRows]) -> None:
@@ -145,6 +151,9 @@ class Updater:
             ]
         )
         totals.entropy = float(entropies.mean()) if len(entropies) else 0.0
+        for rows, known in zip(parts, steps, strict=True):
+            means_B = row_mean(known.logp_old_BT, rows.mask_BT)
+            totals.demonstrations += means_B[rows.demonstration_B].tolist()
 
     def _micros(self, rows: Rows, index: Sequence[int]) -> list[MicroBatch] | list[PackedBatch]:
         if self.packing:
@@ -174,7 +183,7 @@ class Updater:
         totals.steps += 1
         totals.add(metrics)
         if prepared.step.correction_BT is not None:
-            totals.effective = effective_sample_size(prepared.step.correction_BT, prepared.step.mask_BT)
+            totals.effective = effective_sample_size(prepared.step.correction_BT, prepared.step.sampled)
         totals.norm += self.policy.apply()
 
     def _with_new(self, rows: Rows, known: StepRows) -> StepRows:

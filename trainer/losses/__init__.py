@@ -27,6 +27,7 @@ class Loss:
     matrix: StepTensors and options to a [B, T] loss and metrics.
     reads: the log-probabilities it reads besides the new ones; a token where one of them is not finite is dropped.
     select: picks tokens over the whole optimiser step, before the first micro-batch.
+    demonstrations: it knows rows by somebody else (demonstration_B) from the policy's own.
     zero_at_zero: rows whose advantages are all 0 have loss and gradient 0, so the update may skip them.
     """
 
@@ -34,6 +35,7 @@ class Loss:
     reads: frozenset[str] = frozenset({"old"})
     select: Callable[..., Tensor] | None = None
     zero_at_zero: bool = True
+    demonstrations: bool = False
 
 
 _NONE, _ROLLOUT = frozenset[str](), frozenset({"rollout"})
@@ -52,5 +54,5 @@ LOSSES: dict[str, Loss] = {
     "clip_cov": Loss(matrix=clip_cov, select=select_clip_cov),
     "kl_cov": Loss(matrix=kl_cov, select=select_kl_cov, zero_at_zero=False),
     "kimi": Loss(matrix=kimi, zero_at_zero=False),
-    "luffy": Loss(matrix=luffy),
+    "luffy": Loss(matrix=luffy, demonstrations=True),
 }

@@ -17,7 +17,7 @@ def luffy(
     """Own rows: the clipped surrogate. Demonstrations: -A p / (p + gamma), without ratio or clip. [B, T]"""
     demonstration_B = need(step.demonstration_B, "demonstration_B")
     own_BT, _ = clip(step, clip_low=clip_low, clip_high=clip_high)
-    own = replace(step, mask_BT=step.mask_BT & ~demonstration_B[:, None])
+    own = replace(step, mask_BT=step.sampled)
     metrics = clip_metrics(own, clamped_ratio(log_ratio(own, own.logp_old_BT)), clip_low=clip_low, clip_high=clip_high)
     prob_BT = masked(step.logp_new_BT, step.mask_BT).exp()
     shaped_BT = -step.advantage_BT * prob_BT / (prob_BT + gamma)
