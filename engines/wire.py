@@ -40,7 +40,7 @@ def sampling_call(config: EndpointConfig, prompt: Prompt, params: SamplingParams
         config.max_tokens_field: params.max_tokens,
         "temperature": params.temperature,
         "top_p": 1.0,  # a server may have another default, from the model's generation config
-        "seed": _seed(params.seed, key, sample),
+        "seed": sample_seed(params.seed, key, sample),
     }
     if config.logprobs != "none":
         body["logprobs"] = True if path == CHAT else 1
@@ -58,7 +58,7 @@ def _call(config: EndpointConfig, path: str, body: Mapping[str, Any], key: str, 
     return Call(path=path, body=body, digest=hashlib.blake2b(text.encode(), digest_size=16).hexdigest())
 
 
-def _seed(seed: int, key: str, sample: int) -> int:
+def sample_seed(seed: int, key: str, sample: int) -> int:
     """31 bits, as the strictest servers want them."""
     digest = hashlib.blake2b(f"{seed}\x1f{key}\x1f{sample}".encode("utf-8", "surrogatepass"), digest_size=4).digest()
     return int.from_bytes(digest, "big") >> 1
