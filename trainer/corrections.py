@@ -8,6 +8,7 @@ inflate the others.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
@@ -66,10 +67,29 @@ def effective_sample_size(weight_BT: Tensor, mask_BT: Tensor) -> float:
     return float(weight_BT.sum().square()) / denominator if denominator > 0 else 0.0
 
 
-def mismatch(old_BT: Tensor, rollout_BT: Tensor, mask_BT: Tensor) -> tuple[float, float]:
-    """(mean, max) of |old - mu| over the tokens of the mask where both are finite; (0, 0) without tokens."""
+class Mismatch(NamedTuple):
+    """Trainer against engine on the same tokens, d = old - mu.
+
+    mean, most: of |d|.  k3: mean of exp(d) - d - 1, which estimates KL(engine || trainer) in nats a token.
+    effective: effective sample size of the untruncated weights exp(d), as a share of the tokens.
+    """
+
+    mean: float
+    most: float
+    k3: float
+    effective: float
+
+
+def mismatch(old_BT: Tensor, rollout_BT: Tensor, mask_BT: Tensor) -> Mismatch:
+    """Over the tokens of the mask where both are finite; all zero, and one effective sample each, without tokens."""
     mask_BT = mask_BT & torch.isfinite(old_BT) & torch.isfinite(rollout_BT)
     if not bool(mask_BT.any()):
-        return 0.0, 0.0
-    gaps = (old_BT - rollout_BT)[mask_BT].abs()
-    return float(gaps.mean()), float(gaps.max())
+        return Mismatch(0.0, 0.0, 0.0, 1.0)
+    gaps = (old_BT - rollout_BT)[mask_BT]
+    ratios = clamped_ratio(gaps)
+    return Mismatch(
+        mean=float(gaps.abs().mean()),
+        most=float(gaps.abs().max()),
+        k3=float((ratios - gaps - 1).mean()),
+        effective=effective_sample_size(ratios, torch.ones_like(ratios, dtype=torch.bool)),
+    )

@@ -131,7 +131,7 @@ def _step(run: Run) -> None:
         **(totals.report() if totals is not None else {}),
         "lr": lr if totals is not None else None,
         "entropy/coef": state.entropy_coef,
-        "probe/max_abs": run.weights.probe.max_abs,
+        "probe/max_abs": run.weights.gap,
         "time/update_s": clock.take("update"),
         "time/weights_s": clock.take("weights"),
     }
@@ -159,7 +159,7 @@ def _update(run: Run, filled: Filled) -> Totals:
     coef = state.entropy_coef if state.entropy_active else 0.0
     run.updater.objective = replace(run.updater.objective, entropy_coef=coef)
     totals = run.updater.update(filled.kept, version=state.version, drop_truncated=config.reward.overlong_filter)
-    if totals.mismatch_mean > MAX_MISMATCH:
+    if totals.fresh and totals.mismatch_mean > MAX_MISMATCH:
         raise RunStoppedError(
             "engine",
             f"engine and trainer differ by {totals.mismatch_mean:.3g} in the mean log-probability of a token "

@@ -86,7 +86,6 @@ class Probe:
             seed=seed,
             keys=tuple(f"probe:{place}" for place in range(len(self.prompts))),
         )
-        self.max_abs: float | None = None
         self._before: _Answer | None = None
 
     def check(self, version: int) -> float:
@@ -106,7 +105,7 @@ class Probe:
         if not (worst <= self.tolerance.most and mean <= self.tolerance.mean):  # also when one of them is nan
             raise RunStoppedError("engine", self._differs(version, now, worst, mean, place, at))
         self._check_news(version, now)
-        self._before, self.max_abs = now, worst
+        self._before = now
         return worst
 
     def _drawn(self, version: int) -> tuple[Completion, ...]:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from engines.build import VllmConfig, build_engine
 from engines.engine import EngineError, PolicyEngine
-from engines.torch_engine import TorchEngine
+from engines.torch_engine import Dtype, TorchEngine
 from pipeline.config import RecipeError
 from trainer.config import TrainConfig
 from trainer.lora import merged_weights
@@ -39,12 +39,24 @@ def open_engine(config: TrainConfig, own: TorchEngine) -> PolicyEngine:
 
 
 def _torch_copy(config: TrainConfig, settings: TorchCopy, own: TorchEngine) -> TorchEngine:
-    named = {torch.float32: "float32", torch.bfloat16: "bfloat16", torch.float16: "float16"}
+    named: dict[torch.dtype, Dtype] = {
+        torch.float32: "float32",
+        torch.bfloat16: "bfloat16",
+        torch.float16: "float16",
+    }
     return TorchEngine.from_folder(
         config.model,
-        device=str(own.model.device) if settings.device == "auto" else settings.device,
+        device=str(own.model.device) if settings.device == "auto" else _known_device(settings.device),
         dtype=named[own.model.dtype] if settings.dtype == "auto" else settings.dtype,
     )
+
+
+def _known_device(name: str) -> str:
+    try:
+        torch.empty(0, device=name)
+    except (RuntimeError, AssertionError) as error:  # torch raises the one or the other for a missing driver
+        raise RecipeError(f"engine.device: '{name}' cannot be used: {str(error).splitlines()[0]}") from None
+    return name
 
 
 def tolerance(config: TrainConfig, engine: PolicyEngine, policy: Policy) -> Tolerance:
@@ -68,6 +80,7 @@ class Weights:
         self.probe = probe
         self.own = own
         self.version: int | None = None  # that the engine is known to sample from
+        self.gap: float | None = None  # what the probe of that version found
 
     def bring(self, version: int) -> None:
         """Sends the weights as `version` unless the engine has them.
@@ -78,7 +91,9 @@ class Weights:
             return
         first = self.version is None
         self.engine.load_weights(self._named(), version)
-        if first or not self.own:
+        if not self.own:
+            self.gap = self.probe.check(version)
+        elif first:
             self.probe.check(version)
         self.version = version
 
