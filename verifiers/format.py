@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Literal
 
 from verifiers import extract
 from verifiers.verdict import Verdict, correct, incorrect
+
+Layout = Literal["box", "think", "think-answer"]
 
 _TAGS = re.compile(r"</?(?:think|answer)>")
 _LAYOUTS: dict[str, tuple[str, ...]] = {
@@ -16,7 +19,7 @@ _LAYOUTS: dict[str, tuple[str, ...]] = {
 }
 
 
-def verify_format(response: str, ground_truth: str | Sequence[str] = "", /, *, layout: str = "box") -> Verdict:
+def verify_format(response: str, ground_truth: str | Sequence[str] = "", /, *, layout: Layout = "box") -> Verdict:
     """Whether the response has the asked layout; the ground truth is not read.
 
     layout: `box` (a complete, non-empty last box), `think` (one thought, then a box) or `think-answer` (one thought,

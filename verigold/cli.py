@@ -9,7 +9,7 @@ from pathlib import Path
 
 import typer
 
-VERBS = ("curate", "doctor", "export", "verify", "audit", "train", "eval", "report", "show", "quickstart")
+VERBS = ("curate", "doctor", "export", "verify", "audit", "train", "eval", "report", "show", "serve", "quickstart")
 """One module of `verigold.commands` a verb; each has a function `command` that typer turns into flags."""
 
 INTERRUPTED = 130
