@@ -31,8 +31,8 @@ RATIO_TOLERANCE = 1e-3
 
 @dataclass(slots=True, kw_only=True)
 class Totals:
-    """What an update adds up over its optimiser steps. demonstrations: mean log-probability of their tokens before
-    it, by the row."""
+    """What an update adds up over its optimiser steps. fresh: some row was sampled by the very version it began with.
+    demonstrations: mean log-probability of their tokens before it, by the row."""
 
     sums: dict[str, float] = field(default_factory=dict)
     tokens: int = 0
@@ -41,7 +41,9 @@ class Totals:
     norm: float = 0.0
     mismatch_mean: float = 0.0
     mismatch_max: float = 0.0
-    effective: float | None = None
+    mismatch_k3: float = 0.0
+    fresh: bool = False
+    effective: float = 1.0
     entropy: float = 0.0
     advantages: list[float] = field(default_factory=list)
     demonstrations: list[float] = field(default_factory=list)
@@ -60,12 +62,14 @@ class Totals:
             "entropy/mean": self.entropy,
             "mismatch/mean_abs": self.mismatch_mean,
             "mismatch/max_abs": self.mismatch_max,
+            "mismatch/k3": self.mismatch_k3,
+            "mismatch/effective_samples": self.effective,
             "grad/norm": self.norm / steps,
         }
         if self.demonstrations:
             found["demonstrations/rows"] = len(self.demonstrations)
             found["demonstrations/logp"] = sum(self.demonstrations) / len(self.demonstrations)
-        return found if self.effective is None else found | {"mismatch/effective_samples": self.effective}
+        return found
 
 
 class Updater:
@@ -138,11 +142,15 @@ class Updater:
         )
 
     def _measure(self, totals: Totals, parts: Sequence[Rows], steps: Sequence[StepRows]) -> None:
-        """Engine against trainer on the rows of this very version, and the policy's entropy."""
-        sampled = [(rows.sampled_BT & rows.fresh_B[:, None]).flatten() for rows in parts]
+        """Engine against trainer on the rows of this very version (without any, on the older ones), and the policy's
+        entropy."""
+        totals.fresh = any(bool(rows.fresh_B.any()) for rows in parts)
+        sampled = [(rows.sampled_BT & (rows.fresh_B | (not totals.fresh))[:, None]).flatten() for rows in parts]
         old = [known.logp_old_BT.flatten() for known in steps]
         rollout = [rows.logp_rollout_BT.flatten() for rows in parts]
-        totals.mismatch_mean, totals.mismatch_max = mismatch(torch.cat(old), torch.cat(rollout), torch.cat(sampled))
+        found = mismatch(torch.cat(old), torch.cat(rollout), torch.cat(sampled))
+        totals.mismatch_mean, totals.mismatch_max = found.mean, found.most
+        totals.mismatch_k3, totals.effective = found.k3, found.effective
         entropies = torch.cat(
             [
                 known.entropy_BT[rows.sampled_BT]
