@@ -1,7 +1,7 @@
 """Whether curation pays: GRPO and DAPO on a raw pool of the embedded task and on what curation leaves of it.
 
     python benchmarks/curated_vs_raw.py --json
-    python benchmarks/curated_vs_raw.py --seeds 3 --tokens 100000 200000
+    python benchmarks/curated_vs_raw.py --seeds 3 --problems 400 --tokens 100000 200000
 
 Each seed plants its own pool (pipeline/addition.py: copies, too easy and too hard rows), once with a fifth of the
 golds wrong and once with the same problems and right golds. Raw: every row of it. Curated: what
@@ -95,8 +95,8 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=Path, default=Path("runs/curated-vs-raw"))
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--tokens", type=int, nargs="+", default=[100_000, 200_000], help="budgets, per run")
-    parser.add_argument("--problems", type=int, default=400, help="of a pool, before curation")
+    parser.add_argument("--tokens", type=int, nargs="+", default=[100_000], help="budgets, per run")
+    parser.add_argument("--problems", type=int, default=200, help="of a pool, before curation")
     parser.add_argument("--held-out", type=int, default=512)
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--quiet", action="store_true")
