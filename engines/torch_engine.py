@@ -262,20 +262,28 @@ class TorchEngine:
         if not all(endings):
             raise EngineError("an empty choice has no probability; give at least one character")
         encoded = [self.encode(prompt) for prompt in prompts]
-        pairs = [(prompt, ending) for prompt in encoded for ending in endings]
-        sequences = [[*prompt, *ending] for prompt, ending in pairs]
-        scores = [0.0] * len(pairs)
-        names = [str(index) for index in range(len(pairs))]
-        for works in plan(sequences, names, range(len(pairs)), range(1), 0, self.max_batch_tokens):
-            chosen = [work.index for work in works]
+        # the last token of a choice is only looked up, so choices of one token share one pass over their prompt
+        sharing: dict[tuple[int, tuple[int, ...]], list[int]] = {}
+        for place in range(len(encoded)):
+            for choice, ending in enumerate(endings):
+                sharing.setdefault((place, tuple(ending[:-1])), []).append(choice)
+        rows = list(sharing)
+        sequences = [[*encoded[place], *begun] for place, begun in rows]
+        scores = [[0.0] * len(choices) for _ in prompts]
+        names = [str(index) for index in range(len(rows))]
+        for works in plan(sequences, names, range(len(rows)), range(1), 0, self.max_batch_tokens):
+            chosen = [rows[work.index] for work in works]
             with _evaluating(self.model):
-                sums = self._ending_logps([sequences[i] for i in chosen], [len(pairs[i][1]) for i in chosen])
-            for index, value in zip(chosen, sums, strict=True):
-                scores[index] = value
-        return [scores[i : i + len(choices)] for i in range(0, len(scores), len(choices))]
+                begun_B, next_BV = self._ending_logps(
+                    [sequences[work.index] for work in works], [len(begun) for _, begun in chosen]
+                )
+            for row, (place, begun) in enumerate(chosen):
+                for choice in sharing[place, begun]:
+                    scores[place][choice] = float(begun_B[row] + next_BV[row, endings[choice][-1]])
+        return scores
 
-    def _ending_logps(self, sequences: Sequence[Sequence[int]], lengths: Sequence[int]) -> list[float]:
-        """Summed log-probability of the last lengths[i] tokens of each sequence."""
+    def _ending_logps(self, sequences: Sequence[Sequence[int]], lengths: Sequence[int]) -> tuple[Tensor, Tensor]:
+        """Summed log-probability [B] of the last lengths[i] tokens of each sequence, and those [B, V] of the next."""
         device = self.model.device
         ids_BT, mask_BT = left_padded(sequences, device)
         longest = max(lengths)
@@ -283,11 +291,13 @@ class TorchEngine:
         if self._takes_positions:
             extra["position_ids"] = (mask_BT.long().cumsum(1) - 1).clamp(min=0)
         out = self.model(input_ids=ids_BT, attention_mask=self._prefill_mask(mask_BT), use_cache=False, **extra)
-        logps_BTV = out.logits[:, -longest - 1 : -1].float().log_softmax(-1)
-        logps_BT = logps_BTV.gather(2, ids_BT[:, -longest:, None])[:, :, 0]
+        logps_BTV = out.logits[:, -longest - 1 :].float().log_softmax(-1)
+        ending_BT1 = ids_BT[:, ids_BT.shape[1] - longest :, None]
+        logps_BT = logps_BTV[:, :-1].gather(2, ending_BT1)[:, :, 0]
         from_end_T = torch.arange(longest, 0, -1, device=device)
         counts_B = torch.tensor(lengths, device=device)
-        return logps_BT.masked_fill(from_end_T > counts_B[:, None], 0.0).sum(1).tolist()
+        sums_B = logps_BT.masked_fill(from_end_T > counts_B[:, None], 0.0).sum(1)
+        return sums_B, logps_BTV[:, -1]
 
 
 @contextmanager
