@@ -28,6 +28,8 @@ PAIRS = [
     (r"\boxed{0.5}", r"\frac12", Status.CORRECT),
     (r"\boxed{5^{5^{5^5}}}", "7", Status.INCORRECT),
 ]
+ENDLESS_SUM = parse(tokenise(r"\sum_{n=2}^\infty \frac{1}{n(\ln n)^2}"))
+OTHER_SUM = parse(tokenise(r"\sum_{n=3}^\infty \frac{1}{n(\ln n)^3}"))
 
 
 def check(_: int = 0) -> list[str]:
@@ -76,18 +78,46 @@ def test_verl_like_pool() -> None:
 
 
 def test_a_request_that_does_not_end_is_killed() -> None:
-    tree = encoded(parse(tokenise(r"\sum_{n=2}^\infty \frac{1}{n(\ln n)^2}")))
-    other = encoded(parse(tokenise(r"\sum_{n=3}^\infty \frac{1}{n(\ln n)^3}")))
     with pytest.raises(workers.WorkerFailure) as failure:
-        workers.ask({"task": "equal", "left": tree, "right": other})
+        workers.ask({"task": "equal", "left": encoded(ENDLESS_SUM), "right": encoded(OTHER_SUM)})
     assert failure.value.kind == "cpu-limit"
     assert check() == EXPECTED
+
+
+def test_after_a_cpu_limit_the_worker_goes_on_without_starting_again() -> None:
+    worker = workers.Worker()
+    request = {"task": "equal", "left": encoded(ENDLESS_SUM), "right": encoded(OTHER_SUM), "cpu_s": 0.05}
+    try:
+        assert worker.ask({"task": "none"}, 30)["outcome"] == "unknown"
+        for _ in range(3):
+            answering = worker.answering
+            with pytest.raises(workers.WorkerFailure) as failure:
+                worker.ask(request, 30, cpu_s=30)
+            assert failure.value.kind == "cpu-limit"
+            assert worker.alive
+            assert worker.answering != answering
+            assert not psutil.pid_exists(answering)
+            begun = psutil.Process(worker.process.pid).cpu_times()
+            assert worker.ask({"task": "none"}, 30)["outcome"] == "unknown"
+            assert psutil.Process(worker.process.pid).cpu_times().user - begun.user < 0.2
+    finally:
+        worker.kill()
+
+
+def test_an_answering_process_killed_from_outside_ends_its_worker() -> None:
+    worker = workers.Worker()
+    worker.greet()
+    os.kill(worker.answering, signal.SIGKILL)
+    with pytest.raises(workers.WorkerFailure) as failure:
+        worker.ask({"task": "none"}, 30)
+    assert failure.value.kind == "died"
+    assert not worker.alive
 
 
 def test_a_wall_limit_kills_the_worker() -> None:
     worker = workers.Worker()
     assert worker.ask({"task": "none"}, 30)["outcome"] == "unknown"
-    worker.process.send_signal(signal.SIGSTOP)
+    os.killpg(worker.process.pid, signal.SIGSTOP)
     with pytest.raises(workers.WorkerFailure) as failure:
         worker.ask({"task": "none"}, 0.1)
     assert failure.value.kind == "wall-limit"
@@ -98,11 +128,11 @@ def test_a_child_that_the_machine_starves_goes_on() -> None:
     """Stopped, it gets no CPU: past the wall limit the request waits for it, for the load may not decide."""
     worker = workers.Worker()
     worker.greet()
-    worker.process.send_signal(signal.SIGSTOP)
-    go_on = threading.Timer(1.0, worker.process.send_signal, [signal.SIGCONT])
+    os.killpg(worker.process.pid, signal.SIGSTOP)
+    go_on = threading.Timer(1.0, os.killpg, [worker.process.pid, signal.SIGCONT])
     go_on.start()
     assert worker.ask({"task": "none"}, 0.1, cpu_s=0.5)["outcome"] == "unknown"
-    worker.process.send_signal(signal.SIGSTOP)
+    os.killpg(worker.process.pid, signal.SIGSTOP)
     with pytest.raises(workers.WorkerFailure) as failure:
         worker.ask({"task": "none"}, 0.1)
     assert failure.value.kind == "wall-limit"
@@ -114,8 +144,8 @@ def test_a_request_whose_child_is_killed_is_put_again() -> None:
         first = pool.take()
         first.greet()
         pool.idle.insert(0, first)
-        first.process.send_signal(signal.SIGSTOP)
-        threading.Timer(0.3, first.process.kill).start()
+        os.killpg(first.process.pid, signal.SIGSTOP)
+        threading.Timer(0.3, os.killpg, [first.process.pid, signal.SIGKILL]).start()
         assert pool.ask({"task": "none"})["outcome"] == "unknown"
         assert first.process.wait() == -signal.SIGKILL
     finally:
