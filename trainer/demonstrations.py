@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow.parquet as pq
 from rich.console import Console
@@ -206,7 +206,8 @@ def _of_file(path: Path, field: str, tasks: Sequence[Task], dropped: Counter[str
             continue
         texts = _responses(raw.row.get(field))
         with_field += bool(texts)
-        owners = [raw.row["id"]] if raw.row.get("id") in ids else by_question.get(_question(raw.row), [])
+        named, question = _text(raw.row.get("id")), _text(raw.row.get("question"))
+        owners = [named] if named in ids else by_question.get(question, [])
         if not texts or not owners:
             dropped["other problem" if texts else f"no {field}"] += 1
             continue
@@ -217,9 +218,8 @@ def _of_file(path: Path, field: str, tasks: Sequence[Task], dropped: Counter[str
         )
 
 
-def _question(row: Mapping[str, Any]) -> str:
-    question = row.get("question")
-    return question.strip() if isinstance(question, str) else ""
+def _text(value: object) -> str:
+    return value.strip() if isinstance(value, str) else ""
 
 
 def _responses(value: object) -> list[str]:

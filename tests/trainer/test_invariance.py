@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from trainer.advantages import ADVANTAGES, Scores
+from trainer.losses import LOSSES
 from trainer.objective import Objective, Prepared, StepRows, loss, prepare
 
 OBJECTIVES: dict[str, Objective] = {
@@ -43,6 +44,8 @@ OBJECTIVES: dict[str, Objective] = {
     "best_of_group": Objective(advantage="best_of_group"),
     "raft": Objective(advantage="positives", loss="reinforce", aggregation="seq_mean_token_mean"),
     "kimi": Objective(advantage="centred", loss="kimi", aggregation="seq_mean_token_sum"),
+    "luffy": Objective(advantage="centred", loss="luffy", correction="mis_sequence", entropy_coef=0.01),
+    "luffy_high_entropy": Objective(advantage="centred", loss="luffy", high_entropy_share=0.3),
     "tis": Objective(correction="tis"),
     "icepop": Objective(correction="icepop", correction_options={"low": 0.9, "high": 1.1}),
     "mis_sequence": Objective(correction="mis_sequence", correction_options={"high": 1.05}),
@@ -73,6 +76,7 @@ def rows_of(seed: int, lengths: list[int], group_sizes: list[int]) -> StepRows:
         logp_new_BT=new_BT,
         entropy_BT=torch.rand(B, T, generator=draw, dtype=torch.float64) * 3,
         greedy_B=torch.zeros(B, dtype=torch.float64),
+        demonstration_B=torch.arange(B) % 3 == 2,
     )
 
 
@@ -80,7 +84,10 @@ ROWS = rows_of(3, [1, 64, 7, 12, 3, 30, 9, 2], [3, 5])
 
 
 def step(objective: Objective, rows: StepRows, parts: list[list[int]]) -> tuple[Tensor, Tensor]:
-    """Loss and gradient by log-probability, accumulated over the parts."""
+    """Loss and gradient by log-probability, accumulated over the parts. All rows are the policy's own where the loss
+    knows no others."""
+    if not LOSSES[objective.loss].demonstrations:
+        rows = replace(rows, demonstration_B=None)
     prepared: Prepared = prepare(objective, rows)
     assert rows.logp_new_BT is not None
     leaf_BT = rows.logp_new_BT.clone().requires_grad_()
@@ -206,6 +213,26 @@ def test_a_group_without_variance_has_advantage_zero(
         return  # whitening over the step moves zeros by the mean, by definition
     assert (advantages[:copies] == 0).all()
     del rewards
+
+
+@pytest.mark.parametrize("name", ["luffy", "luffy_high_entropy"])
+def test_nothing_of_a_demonstration_but_its_new_logprobs_is_read(name: str) -> None:
+    """No ratio, no correction, no entropy; and the policy's own rows are those of the group without it but for the
+    statistics."""
+    assert ROWS.demonstration_B is not None
+    others_BT = ROWS.demonstration_B[:, None].expand_as(ROWS.mask_BT)
+    rubbish: dict[str, Any] = {
+        slot: torch.where(others_BT, value, getattr(ROWS, slot))
+        for slot, value in (
+            ("logp_rollout_BT", torch.tensor(-50.0).double()),
+            ("logp_old_BT", torch.tensor(-9.0).double()),
+            ("entropy_BT", torch.tensor(9.0).double()),
+        )
+    }
+    close(
+        step(OBJECTIVES[name], replace(ROWS, **rubbish), [list(range(8))]),
+        step(OBJECTIVES[name], ROWS, [list(range(8))]),
+    )
 
 
 def test_gradient_clipping_sees_the_whole_step() -> None:
