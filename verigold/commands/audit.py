@@ -6,6 +6,7 @@
   verigold audit responses.jsonl --out runs/audit --label --sample 100
   verigold audit runs/shards/quarantined/suspects.parquet --out runs/audit --label
   verigold audit responses.jsonl --out runs/audit --verifier math --verifier math-verify
+  verigold audit responses.jsonl --out runs/audit --verifier hybrid --judge-engine runs/smollm2
 """
 
 from __future__ import annotations
@@ -41,9 +42,26 @@ def command(
         typer.Option(
             "--verifier",
             help="Compare this verifier with the others so named: math, choice, qa, format; where they are installed "
-            "math-verify, trl, verl, verl-math-verify, verl-math-dapo.",
+            "math-verify, trl, verl, verl-math-verify, verl-math-dapo; hybrid: the rules with a judge behind them.",
         ),
     ] = None,
+    judge_engine: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--judge-engine",
+            help="Of --verifier hybrid: a model folder, or a recipe's engine table such as "
+            '\'{kind = "endpoint", base_url = "...", model = "..."}\'; given twice: both have to agree.',
+        ),
+    ] = None,
+    judge_prompt: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--judge-prompt", help="How it is asked: instruct, general-verifier, xverify, compass-verifier; one each."
+        ),
+    ] = None,
+    judge_share: Annotated[
+        float, typer.Option("--judge-share", help="Share of the incorrect verdicts of the same type that it judges.")
+    ] = 1.0,
     label: Annotated[
         bool, typer.Option("--label", help="Label a random sample in the terminal; go on where you stopped.")
     ] = False,
@@ -68,10 +86,13 @@ def command(
     from pipeline.progress import stderr_console
     from verifiers.audit import RowError, read_rows, run_audit
     from verigold.commands.verify import print_table
+    from verigold.judging import HYBRID, judged_behind_rules, open_panel
     from verigold.report.audit import render
 
     console = stderr_console(quiet=quiet)
-    check_verifiers(verifier or [])
+    names = verifier or []
+    check_verifiers(names)
+    panel = open_panel(names, judge_engine or [], judge_prompt or [], judge_share, out=out)
     if decided_quarantine(file, ask=label):
         return
     try:
@@ -83,7 +104,10 @@ def command(
         raise RecipeError(str(error)) from None
     unlabelled = all(row.correct is None for row in result.rows)
     rewrite = unlabelled if metamorphic is None else metamorphic
-    audit = result.to_json() | without_labels(result, verifier or [], rewrite=rewrite, workers=workers, console=console)
+    others = [name for name in names if name != HYBRID]
+    audit = result.to_json() | without_labels(result, others, rewrite=rewrite, workers=workers, console=console)
+    if panel is not None:
+        audit |= judged_behind_rules(result, panel, console)
     out.mkdir(parents=True, exist_ok=True)
     write_text(out / "audit.json", json.dumps(audit, ensure_ascii=False, indent=1) + "\n")
     write_text(out / "report.html", render(audit))
@@ -115,10 +139,12 @@ def check_verifiers(names: Sequence[str]) -> None:
     from pipeline.config import RecipeError
     from verifiers.agreement import known_verifiers
     from verifiers.peers import PEERS, PeerMissing, check_installed
+    from verigold.judging import HYBRID
 
+    known = (*known_verifiers(), HYBRID)
     for name in names:
-        if name not in known_verifiers():
-            raise RecipeError(f"--verifier {name}: unknown verifier; known: {', '.join(known_verifiers())}")
+        if name not in known:
+            raise RecipeError(f"--verifier {name}: unknown verifier; known: {', '.join(known)}")
         if names.count(name) > 1:
             raise RecipeError(f"--verifier {name}: given twice; name each verifier once")
         try:

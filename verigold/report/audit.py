@@ -30,6 +30,7 @@ from verigold.report.blocks import (
 )
 from verigold.report.estimates import estimates, measured, summary_of_few
 from verigold.report.folders import Json, items, table, whole
+from verigold.report.judge import judge_sections
 from verigold.report.metamorphic import rewritings
 from verigold.report.page import to_html
 from verigold.report.rates import rates_figure, with_bounds
@@ -78,6 +79,7 @@ def blocks(audit_json: Json, *, nested: bool = False) -> list[Block]:
         *([] if nested else [_facts(audit_json)]),
         *estimates(audit_json),
         *rewritings(audit_json),
+        *judge_sections(audit_json),
     ]
     if _labels(audit_json):
         against = [overall_figure(audit_json), confusion_table(audit_json)]
