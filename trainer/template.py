@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import cast
 
 from transformers import PreTrainedTokenizerBase
@@ -64,11 +65,14 @@ def end_of_turn(tokenizer: PreTrainedTokenizerBase, end_ids: frozenset[int]) -> 
 
 
 def check_tokenizer(tokenizer: PreTrainedTokenizerBase, prompt_ids: Sequence[int], end_ids: frozenset[int]) -> None:
-    """Refuses a tokenizer without template or end token and a prompt with more than one BOS."""
+    """Refuses a tokenizer without template or end token and a prompt with one BOS after another.
+
+    BOS further on is a template's own: ChatML's `<|im_start|>` opens every turn and is BOS of some models.
+    """
     if tokenizer.chat_template is None:
         raise RecipeError("model: its tokenizer has no chat template; use a model folder with chat_template.jinja")
     if not end_ids:
         raise RecipeError("model: neither generation config nor tokenizer names an end token; add eos_token_id")
     bos = tokenizer.bos_token_id
-    if isinstance(bos, int) and bos not in end_ids and list(prompt_ids).count(bos) > 1:
-        raise RecipeError("model: its chat template writes the BOS token more than once; mend chat_template.jinja")
+    if isinstance(bos, int) and bos not in end_ids and (bos, bos) in pairwise(prompt_ids):
+        raise RecipeError("model: its chat template writes the BOS token twice in a row; mend chat_template.jinja")

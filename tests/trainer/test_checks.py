@@ -60,6 +60,8 @@ def test_bos_is_counted(tokenizer: PreTrainedTokenizerFast, problems: list[Probl
     tokenizer.chat_template = "{{ bos_token }}{{ bos_token }}" + plain
     with pytest.raises(RecipeError, match="BOS"):
         tasks_of(problems[:1], tokenizer, quiet)
+    tokenizer.chat_template = "{% for turn in messages %}{{ bos_token }}{{ turn.content }}{% endfor %}{{ bos_token }}"
+    assert tasks_of(problems[:1], tokenizer, quiet)[0].prompt_ids.count(1) == 2, "a token that opens every turn"
     tokenizer.chat_template = None
     with pytest.raises(RecipeError, match="no chat template"):
         tasks_of(problems[:1], tokenizer, quiet)
