@@ -194,11 +194,7 @@ class Pool:
         """An idle worker or a new one; the caller gives it back or kills it."""
         with self.lock:
             self.idle = [worker for worker in self.idle if worker.alive]
-            worker = self.idle.pop(0) if self.idle else Worker()
-            if not self.idle:
-                # a warm spare, should this one be killed; it imports while the request is computed
-                self.idle.append(Worker())
-        return worker
+            return self.idle.pop(0) if self.idle else Worker()
 
     def give_back(self, worker: Worker) -> None:
         with self.lock:

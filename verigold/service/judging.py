@@ -53,7 +53,8 @@ def serve() -> None:
     """Answers requests on standard input until it ends or the parent is gone."""
     owner = os.getppid()
     requests, answers = isolated(MEMORY_LIMIT_BYTES)
-    verify(Request(response=r"\boxed{0.5}", ground_truth=r"\frac{1}{2}"))
+    # an integral, so that the process for sympy is there before the first row that needs it
+    verify(Request(response=r"\boxed{\int_0^1 x\,dx}", ground_truth=r"\frac{1}{2}"))
     write_frame(answers, {"ready": True})
     while (asked := read_frame(requests, None, owner)) is not None:
         for row in asked["rows"]:
