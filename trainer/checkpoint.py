@@ -1,7 +1,7 @@
 """The run folder and its checkpoints: whole or not at all, no pickle, and everything a resume needs.
 
-A checkpoint holds weights, optimiser, schedule, prompt state, surplus groups and counters. There is no generator state:
-random numbers are keyed.
+A checkpoint holds weights, optimiser, schedule, prompt state, surplus groups, a batch that was drawn ahead, and
+counters. There is no generator state: random numbers are keyed.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ from transformers import PreTrainedModel
 
 from pipeline.atomic import atomic_folder, exclusive, is_foreign, remove_leftovers, write_json, write_text
 from pipeline.config import RecipeError, dump
+from trainer.asynchronous import filled_from_json, filled_to_json
 from trainer.config import TrainConfig
+from trainer.counts import Counts
+from trainer.groups import Filled
 from trainer.policy import Policy
 from trainer.ranks import like, whole
 from trainer.rollout_group import Group, group_from_json, group_to_json
@@ -37,6 +40,7 @@ ENDED = ("steps", "tokens", "no_signal")
 class State:
     """Counters of a run. version: of the policy, one more after each update. empty_steps: in a row.
 
+    counts: where the groups went.
     pass_rates: of the groups of the last step, for the message when a run ends without a signal.
     best: value of the evaluation metric that best/ was chosen by.
     """
@@ -51,6 +55,7 @@ class State:
     wall_s: float = 0.0
     best: float | None = None
     prompts: dict[str, Any] = field(default_factory=dict)
+    counts: Counts = field(default_factory=Counts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,7 +174,9 @@ def _diff(before: str, after: str) -> str:
     return "\n".join(f"  {line}" for line in lines if not line.startswith("@@"))
 
 
-def save(folder: RunFolder, state: State, updater: Updater, surplus: Sequence[Group], *, keep: int) -> Path:
+def save(
+    folder: RunFolder, state: State, updater: Updater, surplus: Sequence[Group], ahead: Filled | None, *, keep: int
+) -> Path:
     """Writes checkpoints/step-NNNNN (the same step again changes nothing) and removes all but the last `keep`."""
     policy = updater.policy
     path = folder.checkpoints / f"step-{state.step:05d}"
@@ -185,6 +192,8 @@ def save(folder: RunFolder, state: State, updater: Updater, surplus: Sequence[Gr
         safetensors.torch.save_file(moments, temporary / "optimiser.safetensors")
         lines = [json.dumps(group_to_json(group)) for group in surplus]
         (temporary / "surplus.jsonl").write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+        if ahead is not None:
+            (temporary / "ahead.json").write_text(json.dumps(filled_to_json(ahead)) + "\n", encoding="utf-8")
         numbers = asdict(state) | {"updates": policy.updates}
         (temporary / "state.json").write_text(json.dumps(numbers, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     for old in sorted(folder.checkpoints.glob("step-*"))[:-keep]:
@@ -192,11 +201,13 @@ def save(folder: RunFolder, state: State, updater: Updater, surplus: Sequence[Gr
     return path
 
 
-def load(path: Path, updater: Updater) -> tuple[State, list[Group]]:
-    """Puts weights, reference, optimiser and schedule of a checkpoint in place; its counters and surplus groups."""
+def load(path: Path, updater: Updater) -> tuple[State, list[Group], Filled | None]:
+    """Puts weights, reference, optimiser and schedule of a checkpoint in place; its counters, surplus groups and the
+    batch that was drawn ahead."""
     policy = updater.policy
     numbers = json.loads((path / "state.json").read_text(encoding="utf-8"))
     policy.updates = numbers.pop("updates")
+    counts = Counts(**numbers.pop("counts", {}))
     _fill(_live(policy.model, adapter=policy.adapter is not None), path / "model.safetensors")
     policy.synchronise()
     if updater.reference is not None:
@@ -208,7 +219,10 @@ def load(path: Path, updater: Updater) -> tuple[State, list[Group]]:
                 key: _like(moments[f"{name}.{key}"], parameter, key) for key in ("step", "exp_avg", "exp_avg_sq")
             }
     lines = (path / "surplus.jsonl").read_text(encoding="utf-8").splitlines()
-    return State(**numbers), [group_from_json(json.loads(line)) for line in lines]
+    surplus = [group_from_json(json.loads(line)) for line in lines]
+    ahead = path / "ahead.json"
+    ready = filled_from_json(json.loads(ahead.read_text(encoding="utf-8"))) if ahead.exists() else None
+    return State(**numbers, counts=counts), surplus, ready
 
 
 def _live(model: PreTrainedModel, *, adapter: bool = False) -> dict[str, Tensor]:

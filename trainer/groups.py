@@ -38,7 +38,8 @@ class Filled:
 
     kept: to train on.  surplus: accepted, for the next step.  drawn: everything generated in this step.
     copies: groups of `kept` that stand there again in place of missing ones.
-    stale: surplus groups that had become too old.  exhausted: the rounds did not fill the batch.
+    stale: groups that would be too old when they are trained on.  filtered: drawn ones that teach nothing.
+    exhausted: the rounds did not fill the batch.
     skipped: prompts left out unseen since the start of the run.
     """
 
@@ -47,6 +48,7 @@ class Filled:
     drawn: list[Group]
     copies: int
     stale: int
+    filtered: int
     rounds: int
     exhausted: bool
     skipped: int
@@ -73,9 +75,14 @@ class GroupSource:
         reward: Reward,
         seed: int,
         greedy: bool = False,
+        ahead: int = 0,
     ) -> None:
-        """greedy: one more response a prompt, at temperature 0, whose reward is the baseline (ReMax)."""
+        """greedy: one more response a prompt, at temperature 0, whose reward is the baseline (ReMax).
+
+        ahead: versions that the policy may have gone on by the time a batch is trained on (asynchronous sampling).
+        """
         self.greedy = greedy
+        self.ahead = ahead
         self.first_batch: FirstBatch | None = None
         self.demonstrations: DemonstrationPool | None = None
         self.stream = stream
@@ -101,9 +108,8 @@ class GroupSource:
         Raises RunStoppedError when the rounds are exhausted under the policy `error`, or when too many samples are
         undecided.
         """
-        fresh = [group for group in self.surplus if version - group.version <= self.rules.max_age]
-        stale, budget = len(self.surplus) - len(fresh), self.sampling.budget(step)
-        accepted, drawn, rounds = fresh, list[Group](), 0
+        taken, drawn, rounds = list(self.surplus), list[Group](), 0
+        accepted, budget = self._young(taken, version), self.sampling.budget(step)
         while len(accepted) < self.sampling.prompts and rounds < self.rules.max_gen_batches:
             draws = self.stream.draw(self._round_size(accepted, drawn), progress)
             groups = self._round(draws, version, budget, clock)
@@ -111,7 +117,8 @@ class GroupSource:
             drawn += groups
             self.stream.observe(groups)
             self._check_undecided(drawn)
-            accepted = accepted + [group for group in groups if self.accepts(group)]
+            taken += [group for group in groups if self.accepts(group)]
+            accepted = self._young(taken, version)
         self.stream.adapt(drawn)
         exhausted = len(accepted) < self.sampling.prompts
         if exhausted and self.rules.on_exhausted == "error":
@@ -126,13 +133,18 @@ class GroupSource:
             copies=copies,
             surplus=list(self.surplus),
             drawn=drawn,
-            stale=stale,
+            stale=len(taken) - len(accepted),
+            filtered=sum(bool(group.scores) and not self.accepts(group) for group in drawn),
             rounds=rounds,
             exhausted=exhausted,
             skipped=self.stream.skipped,
             generate_s=clock.take("generate"),
             score_s=clock.take("score"),
         )
+
+    def _young(self, groups: Sequence[Group], version: int) -> list[Group]:
+        """Those that will not be older than `max_age` when the batch is trained on."""
+        return [group for group in groups if version + self.ahead - group.version <= self.rules.max_age]
 
     def accepts(self, group: Group) -> bool:
         return group.informative if self.rules.keep == "informative" else bool(group.scores)
@@ -154,7 +166,7 @@ class GroupSource:
             seed=self.seed,
             keys=tuple(draw.key for draw in draws),
         )
-        stored = {} if self.first_batch is None else self.first_batch.of(draws, version, budget)
+        stored = {} if self.first_batch is None else self.first_batch.of(draws, version + self.ahead, budget)
         scored = self._scored(draws, params, clock, stored)
         groups = [self._group(draw, found, version, budget) for draw, found in zip(draws, scored, strict=True)]
         for place in stored:
@@ -207,7 +219,7 @@ class GroupSource:
             ground_truth=problem.ground_truth,
             prompt_ids=draw.task.prompt_ids,
             samples=tuple(_sample(*pair, reward) for pair, reward in zip(found, rewards, strict=True)),
-            version=version,
+            version=min(completion.version for completion, _ in found),
             demonstrations=() if self.demonstrations is None else self.demonstrations.of(draw, budget),
         )
 
@@ -251,4 +263,5 @@ def _sample(completion: Completion, verdict: Verdict, reward: float | None) -> S
         reason=verdict.reason,
         score=verdict.score if reward is not None else None,
         reward=reward,
+        version=completion.version,
     )

@@ -2,32 +2,33 @@
 
     draw, generate, score, keep  ->  a few optimiser steps  ->  metrics, rollouts, now and then a checkpoint
 
+(with `asynchronous` the next batch is drawn while these optimiser steps are made).
+
 The same command again goes on from the last checkpoint and repeats what came after it, bit for bit on the CPU.
 """
 
 from __future__ import annotations
 
-import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import torch
 from rich.console import Console
 
 from engines.engine import EngineError
 from pipeline.atomic import exclusive
 from trainer import checkpoint
-from trainer.checkpoint import RunFolder, RunSummary, State
+from trainer.checkpoint import ENDED, RunFolder, RunSummary, State
 from trainer.clock import Clock
 from trainer.config import TrainConfig
+from trainer.determinism import deterministic
 from trainer.export import export
 from trainer.groups import Filled, RunStoppedError
 from trainer.held_out import held_out, keep_best
-from trainer.metrics import Numbers, sampling_metrics, write_rollouts
+from trainer.metrics import Numbers, ages, sampling_metrics, write_rollouts
 from trainer.ranks import Ranks, join, leave
 from trainer.refusals import check_ranks
 from trainer.rollout_group import pass_rate_histogram
@@ -70,33 +71,48 @@ def _train(config: TrainConfig, folder: RunFolder, console: Console, scorer: Sco
         return before
     if ranks.first:
         folder.forget_summary()
-    with _deterministic():
+    with deterministic():
         run = start(config, folder, console, scorer, ranks)
         try:
-            reason, detail = _steps(run)
-        except RunStoppedError as stop:
-            reason, detail = stop.reason, str(stop)
-        except EngineError as error:
-            reason, detail = "engine", str(error)
-        return _end(run, reason, detail)
+            return _end(run, *_finish(run))
+        finally:
+            run.close()
+
+
+def _finish(run: Run) -> tuple[str, str]:
+    """Steps until the run ends, and its last checkpoint; the exit reason and one line on it."""
+    try:
+        reason, detail = _steps(run)
+        if reason in ENDED:
+            _save(run)
+        return reason, detail
+    except RunStoppedError as stop:
+        return stop.reason, str(stop)
+    except EngineError as error:
+        return "engine", str(error)
 
 
 def _steps(run: Run) -> tuple[str, str]:
-    """Steps until the run ends; the exit reason and one line on it."""
-    config, state = run.config, run.state
-    while True:
-        if state.step >= config.steps:
-            return _used_up(run, "steps")
-        if config.max_generated_tokens is not None and state.generated_tokens >= config.max_generated_tokens:
-            return _used_up(run, "tokens")
-        if state.empty_steps >= config.filter.max_empty_steps:
-            return "no_signal", (
-                f"nothing to learn from in {state.empty_steps} steps; last one: {state.pass_rates}; "
-                "curate by difficulty for this model"
-            )
+    while (over := _over(run)) is None:
         _step(run)
-        if state.step % config.checkpoints.every == 0:
+        if run.state.step % run.config.checkpoints.every == 0:
             _save(run)
+    return over
+
+
+def _over(run: Run) -> tuple[str, str] | None:
+    """Why there is no further step, and one line on it; None while there is one."""
+    config, state = run.config, run.state
+    if state.step >= config.steps:
+        return _used_up(run, "steps")
+    if config.max_generated_tokens is not None and state.generated_tokens >= config.max_generated_tokens:
+        return _used_up(run, "tokens")
+    if state.empty_steps < config.filter.max_empty_steps:
+        return None
+    return "no_signal", (
+        f"nothing to learn from in {state.empty_steps} steps; last one: {state.pass_rates}; "
+        "curate by difficulty for this model"
+    )
 
 
 def _used_up(run: Run, what: str) -> tuple[str, str]:
@@ -111,27 +127,31 @@ def _used_up(run: Run, what: str) -> tuple[str, str]:
 
 def _step(run: Run) -> None:
     state, clock = run.state, Clock()
-    with clock("weights"):
-        run.weights.bring(state.version)
-    filled = run.source.fill(state.version, clock, step=state.step, progress=_progress(run))
+    filled = run.ahead.take() or _next_batch(run, clock)()
     state.step += 1
     state.generated_tokens += filled.generated_tokens
     state.pass_rates = pass_rate_histogram(filled.drawn)
-    totals, lr = None, run.policy.lr
+    if run.config.asynchronous and _over(run) is None:
+        run.ahead.begin(_next_batch(run, clock))
+    totals, lr, oldest = None, run.policy.lr, ages(filled, state.version)
     if run.updater.learns_from(filled.kept):
         with clock("update"):
             totals = _update(run, filled)
     state.empty_steps = 0 if totals is not None else state.empty_steps + 1
+    state.counts.add(filled, trained=totals is not None)
     metrics: Numbers = {
         "step": state.step,
         "version": state.version,
         "generated_tokens": filled.generated_tokens,
         "generated_tokens_total": state.generated_tokens,
         **sampling_metrics(filled),
+        **state.counts.report(),
+        **oldest,
         **(totals.report() if totals is not None else {}),
         "lr": lr if totals is not None else None,
         "entropy/coef": state.entropy_coef,
-        "probe/max_abs": run.weights.gap,
+        **run.weights.report(),
+        **run.ahead.times(),
         "time/update_s": clock.take("update"),
         "time/weights_s": clock.take("weights"),
     }
@@ -144,6 +164,13 @@ def _step(run: Run) -> None:
         run.log.append(metrics)
         run.trackers.log(metrics, state.step)
         _tell(run, metrics)
+
+
+def _next_batch(run: Run, clock: Clock) -> Callable[[], Filled]:
+    """Brings the policy's weights to the engine; then, here or in a thread, the next batch can be drawn from them."""
+    with clock("weights"):
+        run.weights.bring(run.state.version)
+    return partial(run.source.fill, run.state.version, Clock(), step=run.state.step, progress=_progress(run))
 
 
 def _progress(run: Run) -> float:
@@ -184,9 +211,10 @@ def _tell(run: Run, metrics: dict[str, Any]) -> None:
 
 
 def _save(run: Run) -> None:
+    run.ahead.settle()
     run.state.prompts = run.source.stream.state()
     keep = run.config.checkpoints.keep
-    checkpoint.save(run.folder, _with_time(run), run.updater, run.source.surplus, keep=keep)
+    checkpoint.save(run.folder, _with_time(run), run.updater, run.source.surplus, run.ahead.ready, keep=keep)
 
 
 def _with_time(run: Run) -> State:
@@ -205,24 +233,9 @@ def _end(run: Run, reason: str, detail: str) -> RunSummary:
         wall_s=round(state.wall_s, 3),
         detail=detail,
     )
-    if summary.ended:
-        _save(run)
     if summary.ended and run.ranks.first:
         export(run.folder.final, run.policy, run.config, summary)
     if run.ranks.first:
         run.folder.write_summary(summary)
     run.console.print(f"{run.folder.path}: {reason} after {state.step} steps. {detail}".rstrip())
     return summary
-
-
-@contextmanager
-def _deterministic() -> Iterator[None]:
-    """Only deterministic kernels inside; thread count and mode are restored."""
-    threads, mode = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
-    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # what deterministic matrix products on a GPU ask for
-    torch.use_deterministic_algorithms(True)
-    try:
-        yield
-    finally:
-        torch.use_deterministic_algorithms(mode)
-        torch.set_num_threads(threads)

@@ -46,6 +46,12 @@ def sampling_metrics(filled: Filled) -> Numbers:
     }
 
 
+def ages(filled: Filled, version: int) -> Numbers:
+    """Versions that the policy, now at `version`, has gone on since the groups of the batch were drawn."""
+    found = [version - group.version for group in filled.kept]
+    return {"groups/age_mean": _mean(found), "groups/age_max": max(found, default=None)}
+
+
 def _mean(values: Iterable[float]) -> float | None:
     found = list(values)
     return sum(found) / len(found) if found else None
@@ -85,6 +91,6 @@ def _row(step: int, group: Group, index: int, sample: Sample, advantage: float |
         "advantage": None if sample.reward is None else advantage,
         "tokens": len(sample.token_ids),
         "finish_reason": sample.finish_reason,
-        "version": group.version,
+        "version": group.version if sample.version is None else sample.version,
         **({"demonstration": True, "version": None} if index >= len(group.samples) else {}),
     }

@@ -11,7 +11,8 @@ from typing import Any
 class Sample:
     """One scored response. score: the raw verdict's, None when undecided. reward: shaped, None when undecided.
 
-    logprobs: of the policy that sampled it; none of a demonstration.
+    logprobs: of the policy that sampled it; none of a demonstration.  version: of that policy, one for all tokens:
+    no engine changes its weights while it draws.
     """
 
     response: str
@@ -22,11 +23,12 @@ class Sample:
     reason: str
     score: float | None
     reward: float | None
+    version: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """The samples of one prompt. key: of the visit. version: of the policy that sampled them.
+    """The samples of one prompt. key: of the visit. version: of the policy that sampled the oldest.
 
     greedy: the reward of the greedy response, where the algorithm asks for one (ReMax).  greedy_tokens: its length.
     reused: its samples were stored by curation, nobody had to generate them.

@@ -15,13 +15,15 @@ from engines.torch_engine import TorchEngine
 from pipeline.problem import Problem
 from pipeline.shards import read_shards
 from trainer import checkpoint
+from trainer.asynchronous import Ahead
 from trainer.checkpoint import RunFolder, State
 from trainer.checks import check_packing, check_room, check_verifiers, make_tasks
 from trainer.config import TrainConfig, objective
 from trainer.demonstrations import DemonstrationPool, open_demonstrations
+from trainer.engines import DRAWN_AHEAD
 from trainer.evaluate import problems_digest
 from trainer.first_batch import FirstBatch, open_first_batch
-from trainer.groups import GroupSource
+from trainer.groups import Filled, GroupSource
 from trainer.lora import add_adapter, float32_head
 from trainer.policy import Policy, load_model
 from trainer.probe import TOKENS, Probe
@@ -47,11 +49,16 @@ class Run:
     own: TorchEngine
     weights: Weights
     source: GroupSource
+    ahead: Ahead
     updater: Updater
     log: MetricsLog
     trackers: Fenced
     eval_problems: list[Problem]
     started: float
+
+    def close(self) -> None:
+        self.ahead.close()
+        self.weights.close()
 
     @property
     def ranks(self) -> Ranks:
@@ -72,8 +79,9 @@ def start(config: TrainConfig, folder: RunFolder, console: Console, scorer: Scor
         ranks.from_first(lambda: check_verifiers(tasks, config.reward.verifier_workers))
         scorer = _own_scorer(config)
     pool = ranks.from_first(partial(open_demonstrations, config, tasks, tokenizer, ends, scorer, console))
-    digest = TorchEngine(model, tokenizer).digest
-    first_batch = open_first_batch(config, tasks, digest)
+    digest, beside = TorchEngine(model, tokenizer).digest, open_engine(config, model)
+    samplers = digest if beside is None or config.sampling.reuse is None else beside.digest
+    first_batch = open_first_batch(config, tasks, samplers)
     if ranks.first:
         folder.keep_recipe(config)
     here = checkpoint.environment(
@@ -88,7 +96,7 @@ def start(config: TrainConfig, folder: RunFolder, console: Console, scorer: Scor
             float32_head(model)
     policy = Policy(model, tokenizer, config.optimiser, config.sampling.temperature, adapter, ranks)
     own = TorchEngine(policy.unsharded(), tokenizer)
-    engine = open_engine(config, own)
+    engine = beside or own
     updater = Updater(
         policy,
         objective(config),
@@ -97,7 +105,8 @@ def start(config: TrainConfig, folder: RunFolder, console: Console, scorer: Scor
         seed=config.seed,
         packing=config.optimiser.packing,
     )
-    state, source = _resume(config, folder, updater, _source(config, engine, scorer, tasks, ranks))
+    source = _source(config, engine, scorer, tasks, ranks)
+    state, ready = _resume(config, folder, updater, source)
     source.stand_by(first_batch, pool)
     where = f"from step {state.step}" if state.step else f"{len(tasks):,} prompts"
     console.print(
@@ -105,6 +114,9 @@ def start(config: TrainConfig, folder: RunFolder, console: Console, scorer: Scor
     )
     for note in notes(config):
         console.print(f"note: {note}")
+    ahead = Ahead(ready)
+    if config.asynchronous:
+        source.sampler = ahead.guard(source.sampler)
     return Run(
         config=config,
         folder=folder,
@@ -114,6 +126,7 @@ def start(config: TrainConfig, folder: RunFolder, console: Console, scorer: Scor
         own=own,
         weights=_weights(config, policy, engine, own, tasks),
         source=source,
+        ahead=ahead,
         updater=updater,
         log=MetricsLog(folder.metrics),
         trackers=Fenced(open_trackers(config.trackers if ranks.first else (), folder.path), console),
@@ -161,20 +174,23 @@ def _source(config: TrainConfig, engine: PolicyEngine, scorer: Scorer, tasks: li
         reward=config.reward,
         seed=config.seed,
         greedy=config.advantage.name == "greedy",
+        ahead=DRAWN_AHEAD if config.asynchronous else 0,
     )
 
 
-def _resume(config: TrainConfig, folder: RunFolder, updater: Updater, source: GroupSource) -> tuple[State, GroupSource]:
-    """The last checkpoint's counters; metrics and rollouts of later steps are taken back."""
-    state = State(entropy_coef=config.entropy.coef)
+def _resume(
+    config: TrainConfig, folder: RunFolder, updater: Updater, source: GroupSource
+) -> tuple[State, Filled | None]:
+    """The last checkpoint's counters and the batch drawn ahead; metrics and rollouts of later steps are taken back."""
+    state, ready = State(entropy_coef=config.entropy.coef), None
     latest = folder.latest()
     if latest is not None:
-        state, source.surplus = checkpoint.load(latest, updater)
+        state, source.surplus, ready = checkpoint.load(latest, updater)
         source.stream.restore(state.prompts)
     if updater.policy.ranks.first:
         MetricsLog(folder.metrics).truncate(state.step)
         folder.drop_rollouts_after(state.step)
-    return state, source
+    return state, ready
 
 
 def _own_scorer(config: TrainConfig) -> Scorer:

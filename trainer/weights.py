@@ -8,6 +8,7 @@ from typing import cast
 
 import torch
 from torch import Tensor
+from transformers import PreTrainedModel
 
 from engines.build import VllmConfig, build_engine
 from engines.engine import EngineError, PolicyEngine
@@ -20,25 +21,25 @@ from trainer.probe import VLLM_FLOAT32, WIDE, Probe, Tolerance, torch_tolerance
 from trainer.sections import TorchCopy
 
 
-def open_engine(config: TrainConfig, own: TorchEngine) -> PolicyEngine:
-    """The engine that samples: `own`, over the policy's module, unless the recipe names another.
+def open_engine(config: TrainConfig, model: PreTrainedModel) -> PolicyEngine | None:
+    """The engine beside the policy that the recipe names, with the weights that training begins with; None without.
 
-    Raises RecipeError when that cannot be used here.
+    model: the policy's, for device and type of a copy. Raises RecipeError when the engine cannot be used here.
     """
     settings = config.engine
     try:
         if isinstance(settings, TorchCopy):
-            return _torch_copy(config, settings, own)
+            return _torch_copy(config, settings, model)
         if isinstance(settings, VllmConfig):
             # A server has its own model; one in this process begins with the policy's folder.
             settings = settings if settings.base_url is not None else replace(settings, model=config.model)
             return cast(PolicyEngine, build_engine(settings))
     except EngineError as error:
         raise RecipeError(f"engine: {error}") from error
-    return own
+    return None
 
 
-def _torch_copy(config: TrainConfig, settings: TorchCopy, own: TorchEngine) -> TorchEngine:
+def _torch_copy(config: TrainConfig, settings: TorchCopy, model: PreTrainedModel) -> TorchEngine:
     named: dict[torch.dtype, Dtype] = {
         torch.float32: "float32",
         torch.bfloat16: "bfloat16",
@@ -46,8 +47,8 @@ def _torch_copy(config: TrainConfig, settings: TorchCopy, own: TorchEngine) -> T
     }
     return TorchEngine.from_folder(
         config.model,
-        device=str(own.model.device) if settings.device == "auto" else _known_device(settings.device),
-        dtype=named[own.model.dtype] if settings.dtype == "auto" else settings.dtype,
+        device=str(model.device) if settings.device == "auto" else _known_device(settings.device),
+        dtype=named[model.dtype] if settings.dtype == "auto" else settings.dtype,
     )
 
 
@@ -80,22 +81,31 @@ class Weights:
         self.probe = probe
         self.own = own
         self.version: int | None = None  # that the engine is known to sample from
-        self.gap: float | None = None  # what the probe of that version found
+        self.gap: float | None = None  # what the last probe found
 
     def bring(self, version: int) -> None:
-        """Sends the weights as `version` unless the engine has them.
+        """Sends the weights as `version` unless the engine has them, and probes what it has (the policy's own module
+        at the start only: there it is the start-up check).
 
-        Raises RunStoppedError when the engine then samples from something else.
+        Raises RunStoppedError when the engine samples from something else.
         """
-        if self.version == version:
-            return
         first = self.version is None
-        self.engine.load_weights(self._named(), version)
-        if not self.own:
+        if self.version != version:
+            self.engine.load_weights(self._named(), version)
+        if first or not self.own:
             self.gap = self.probe.check(version)
-        elif first:
-            self.probe.check(version)
         self.version = version
+
+    def report(self) -> dict[str, float]:
+        """What the probe of this step found, where there was one of an engine beside the policy."""
+        gap, self.gap = self.gap, None
+        return {} if gap is None or self.own else {"probe/max_abs": gap}
+
+    def close(self) -> None:
+        """Gives back what the engine holds, where it holds anything."""
+        close = getattr(self.engine, "close", None)
+        if close is not None:
+            close()
 
     def _named(self) -> Iterable[tuple[str, Tensor]]:
         model = self.policy.unsharded()

@@ -13,6 +13,7 @@ import safetensors.torch
 import torch
 from rich.console import Console
 from torch import Tensor
+from transformers import PreTrainedModel
 
 from engines.engine import Completion, EngineError, Prompt, SamplingParams
 from engines.torch_engine import TorchEngine
@@ -107,8 +108,8 @@ class Down(TorchEngine):
         return super().generate(prompts, params)
 
 
-def opened(kind: type[TorchEngine], **changes: Any) -> Callable[[TrainConfig, TorchEngine], TorchEngine]:
-    def make(config: TrainConfig, _own: TorchEngine) -> TorchEngine:
+def opened(kind: type[TorchEngine], **changes: Any) -> Callable[[TrainConfig, PreTrainedModel], TorchEngine]:
+    def make(config: TrainConfig, _model: PreTrainedModel) -> TorchEngine:
         assert isinstance(config.engine, TorchCopy)
         model, tokenizer = load_model(config.model)
         engine = kind(model, tokenizer)

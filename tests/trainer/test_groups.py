@@ -83,10 +83,13 @@ def test_one_group_in_ten_fills_the_batch_exactly(make_source: MakeSource, probl
     assert filled.rounds <= 30
 
 
-def test_surplus_comes_first_and_has_an_age_bound(make_source: MakeSource, problems: list[Problem]) -> None:
+def test_surplus_comes_first_and_has_an_age_bound(
+    make_source: MakeSource, problems: list[Problem], engine: TorchEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
     source = make_source(ByProblem([problem.id for problem in problems]), rules=GroupFilter(max_age=1))
     group = source.fill(0, Clock()).kept[0]
     source.surplus = [replace(group, version=2, key="0:old"), replace(group, version=3, key="0:new")]
+    monkeypatch.setattr(engine, "version", 4)
     filled = source.fill(4, Clock())
     assert filled.stale == 1
     assert filled.kept[0].key == "0:new"
