@@ -10,6 +10,7 @@ from typing import Any
 from engines.build import EngineConfig, build_engine
 from engines.engine import EngineError, Message, Sampler, SamplingParams, Scorer
 from pipeline.config import STRICT, RecipeError
+from pipeline.version import digest_of
 from verifiers.hybrid import Asked, Hybrid, hybrid
 from verifiers.judge import Judge, Reader, known_pairs
 from verifiers.judge import Message as JudgeMessage
@@ -38,6 +39,11 @@ class JudgeConfig:
         if not 0 <= self.share <= 1:
             raise RecipeError(f"judge: share must be between 0 and 1, got {self.share}")
 
+    def prompt_digests(self) -> dict[str, str]:
+        """For manifests: what the names of the prompts stood for."""
+        names = (self.prompt,) if self.second is None else (self.prompt, self.second_prompt)
+        return {name: PROMPTS[name].digest for name in names}
+
 
 class GreedyReplies:
     """A sampler as a judge reads it: its most likely reply, in text."""
@@ -65,6 +71,11 @@ class Panel:
         """Rules first, then the judge. Never raises for bad text or a judge that fails."""
         rules = verify_many([one.request for one in asked], workers=workers)
         return hybrid(asked, rules, self.judge, share=self.share, seed=self.seed, advance=advance)
+
+    @property
+    def digest(self) -> str:
+        """32 hex digits of `describe`: names whose verdicts these are."""
+        return digest_of(self.describe())
 
     def describe(self) -> dict[str, Any]:
         """For manifests: whatever makes its verdicts differ."""

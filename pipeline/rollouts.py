@@ -22,9 +22,11 @@ import pyarrow.parquet as pq
 
 from engines.engine import Message
 from pipeline.atomic import atomic_file, write_json
+from pipeline.judging import Panel
 from pipeline.problem import Problem
 from pipeline.version import digest_of
-from verifiers import Request, verify_many
+from verifiers import Request, Verdict, verify_many
+from verifiers.hybrid import Asked
 
 ROLLOUT_SCHEMA = pa.schema(
     [
@@ -167,8 +169,10 @@ def _from_row(row: dict[str, Any]) -> Rollout:
     return Rollout(**{**row, **read})
 
 
-def judge_digest(problem: Problem) -> str:
-    return digest_of([problem.ground_truth, problem.verifier, problem.verifier_options])
+def judge_digest(problem: Problem, panel: Panel | None = None) -> str:
+    """Gold, verifier and options; with a judge behind the rules also who it is and what it is asked."""
+    rules = [problem.ground_truth, problem.verifier, problem.verifier_options]
+    return digest_of(rules if panel is None else [*rules, problem.question, panel.digest])
 
 
 def request_for(problem: Problem, response: str) -> Request:
@@ -179,21 +183,31 @@ def request_for(problem: Problem, response: str) -> Request:
     return Request(response=response, ground_truth=gold, verifier=problem.verifier, options=options)
 
 
-def judge(pairs: Sequence[tuple[Problem, Rollout]]) -> list[Rollout]:
-    """The rollouts with verdicts against their problems' golds."""
+def judge(pairs: Sequence[tuple[Problem, Rollout]], panel: Panel | None = None) -> list[Rollout]:
+    """The rollouts with verdicts against their problems' golds. panel: the judge behind the rules, if there is one."""
     if not pairs:
         return []
-    verdicts = verify_many([request_for(problem, rollout.prefix + rollout.text) for problem, rollout in pairs])
     return [
         replace(
             rollout,
-            judged_by=judge_digest(problem),
+            judged_by=judge_digest(problem, panel),
             status=str(verdict.status),
             reason=verdict.reason,
             extracted=verdict.extracted,
         )
-        for (problem, rollout), verdict in zip(pairs, verdicts, strict=True)
+        for (problem, rollout), verdict in zip(pairs, _verdicts(pairs, panel), strict=True)
     ]
+
+
+def _verdicts(pairs: Sequence[tuple[Problem, Rollout]], panel: Panel | None) -> Sequence[Verdict]:
+    requests = [request_for(problem, rollout.prefix + rollout.text) for problem, rollout in pairs]
+    if panel is None:
+        return verify_many(requests)
+    asked = [
+        Asked(request=request, question=problem.question, cut=rollout.truncated)
+        for request, (problem, rollout) in zip(requests, pairs, strict=True)
+    ]
+    return panel(asked).verdicts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,6 +27,7 @@ from pipeline.parts_work import run_stage
 from pipeline.problem import SCHEMA_VERSION, Problem
 from pipeline.progress import progress
 from pipeline.recipe import CurateConfig
+from pipeline.sampling import spent_entry
 from pipeline.shards import WrittenFile, write_drops, write_shards
 from pipeline.sources import Source, read_source, refuse_replaced
 from pipeline.stage import Context, Drop, Outcome
@@ -249,10 +250,10 @@ def _manifest(
         "benchmarks": _benchmarks(steps, columns["templates"]),
         "files": [{"path": file.path, "rows": file.rows, "sha256": file.sha256} for file in files],
     }
-    sampled = {name: item for name, item in counts.items() if item.samples}
+    sampled = {step.name: (step.stage, counts[step.name]) for step in steps if counts[step.name].samples}
     if sampled:
         manifest["sampling"] = {
-            name: {"samples": item.samples, "generated_tokens": item.generated_tokens} for name, item in sampled.items()
+            name: spent_entry(stage, item.samples, item.generated_tokens) for name, (stage, item) in sampled.items()
         }
     gone = sum(sum(reasons.values()) for kind in KINDS for reasons in manifest[kind].values())
     if manifest["rows_in"] != manifest["rows_kept"] + gone:

@@ -5,15 +5,17 @@ A recipe says how once, in the table `[sampling]`; the table `sampling` of a sta
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from engines.build import EndpointConfig, EngineConfig, TorchConfig, build_engine
+from engines.build import EndpointConfig, EngineConfig, TorchConfig, VllmConfig, build_engine
 from engines.engine import Completion, EngineError, Message, Sampler, SamplingParams
-from pipeline.config import STRICT, RecipeError
+from pipeline.config import STRICT, Layer, RecipeError, build, dump
+from pipeline.judging import JudgeConfig, Panel, open_panel
 from pipeline.problem import Problem
 from pipeline.rollouts import Name, Rollout, RolloutStore, judge, judge_digest, plain_messages
 from pipeline.version import digest_of
@@ -33,11 +35,13 @@ class Sampling:
 
     max_tokens: of a response.  instruction: appended to the question, after a line break.
     answer_prefix: how the answer has to begin, given to the model.
+    judge: a model behind the rules of the verifiers (verifiers/README.md).
     """
 
     __pydantic_config__ = STRICT
 
     engine: EngineConfig
+    judge: JudgeConfig | None = None
     temperature: float = 1.0
     max_tokens: int = 512
     instruction: str = ""
@@ -61,22 +65,43 @@ def _stamp(path: Path) -> tuple[tuple[str, int, int], ...]:
     return tuple((file.name, file.stat().st_size, file.stat().st_mtime_ns) for file in files)
 
 
-def open_sampler(config: TorchConfig | EndpointConfig, rollouts: Path) -> Sampler:
+def open_sampler(config: EngineConfig, rollouts: Path) -> Sampler:
     """The engine of a recipe. Stages that name the same model share it; a changed model folder is loaded anew.
 
     Raises RecipeError when it cannot be built.
     """
     try:
-        if isinstance(config, EndpointConfig):
+        if isinstance(config, EndpointConfig) or (isinstance(config, VllmConfig) and config.base_url is not None):
             return build_engine(config, cache=rollouts / ANSWERS_FILE)
-        return _open(config, _stamp(config.model))
+        return _open(config, () if config.model is None else _stamp(config.model))
     except EngineError as error:
         raise RecipeError(f"engine: {error}") from None
 
 
 @lru_cache(maxsize=1)
-def _open(config: TorchConfig, _stamp_of_files: tuple[tuple[str, int, int], ...]) -> Sampler:
+def _open(config: TorchConfig | VllmConfig, _stamp_of_files: tuple[tuple[str, int, int], ...]) -> Sampler:
     return build_engine(config)
+
+
+def _open_panel(config: JudgeConfig, seed: int, rollouts: Path) -> Panel:
+    """Stages and batches that name the same judge share it; a changed model folder is loaded anew."""
+    models = [engine.model for engine in (config.engine, config.second) if engine is not None]
+    stamps = tuple(_stamp(model) for model in models if isinstance(model, Path))
+    return _panel(dump(config), seed, rollouts / ANSWERS_FILE, stamps)
+
+
+@lru_cache(maxsize=1)
+def _panel(recipe: str, seed: int, cache: Path, _stamps: tuple[tuple[tuple[str, int, int], ...], ...]) -> Panel:
+    """recipe: the JudgeConfig as TOML, for a table of it need not be hashable."""
+    layer = Layer(name="judge", base=Path.cwd(), table=tomllib.loads(recipe))
+    return open_panel(build(JudgeConfig, [layer]), seed=seed, cache=cache)
+
+
+def spent_entry(stage: object, samples: int, generated_tokens: int) -> dict[str, Any]:
+    """`sampling` of a manifest for one stage; with a judge the digests of its prompts."""
+    judge = getattr(getattr(stage, "sampling", None), "judge", None)
+    prompts = {"judge_prompts": judge.prompt_digests()} if isinstance(judge, JudgeConfig) else {}
+    return {"samples": samples, "generated_tokens": generated_tokens, **prompts}
 
 
 @dataclass(slots=True, kw_only=True)
@@ -89,6 +114,7 @@ class Draws:
     seed: int
     store: RolloutStore
     digest: str
+    panel: Panel | None = None
     _known: dict[Name, dict[int, Rollout]] = field(default_factory=dict)
 
     @classmethod
@@ -105,7 +131,17 @@ class Draws:
         digest = digest_of(settings)
         store.describe(digest, {"model": sampling.engine.name, **settings})
         known = store.load(digest, (problem.id for problem in problems))
-        return cls(stage=stage, sampler=sampler, sampling=sampling, seed=seed, store=store, digest=digest, _known=known)
+        panel = None if sampling.judge is None else _open_panel(sampling.judge, seed, folder)
+        return cls(
+            stage=stage,
+            sampler=sampler,
+            sampling=sampling,
+            seed=seed,
+            store=store,
+            digest=digest,
+            panel=panel,
+            _known=known,
+        )
 
     def of(self, problem: Problem, count: int) -> list[Rollout]:
         """Samples 0 to count - 1, which must have been drawn."""
@@ -147,9 +183,9 @@ class Draws:
             one
             for name, problem in by_name.items()
             for one in self._known.get(name, {}).values()
-            if one.sample < count and one.judged_by != judge_digest(problem)
+            if one.sample < count and one.judged_by != judge_digest(problem, self.panel)
         ]
-        judged = judge([(by_name[one.name], one) for one in (*fresh, *stale)])
+        judged = judge([(by_name[one.name], one) for one in (*fresh, *stale)], self.panel)
         for one in judged:
             self._known.setdefault(one.name, {})[one.sample] = one
         self.store.commit(judged[: len(fresh)])

@@ -52,16 +52,17 @@ MAY_BE_DECIDED = frozenset(
 JUDGED_VERIFIERS = ("math", "qa")
 """Letters of options and the scorers of reasoning-gym are exact; a layout is no answer."""
 
-PROTECTED, SETTLED, OTHER_TYPE = "protected", "settled", "other-type"
+PROTECTED, CUT, SETTLED, OTHER_TYPE = "protected", "cut", "settled", "other-type"
 """Why a verdict is not judged, beside the reasons of `emptiness`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """One response with what a judge wants to know beside the request."""
+    """One response with what a judge wants to know beside the request. cut: it was ended by the token budget."""
 
     request: Request
     question: str = ""
+    cut: bool = False
 
 
 @dataclass(slots=True, kw_only=True)
@@ -125,7 +126,7 @@ def hybrid(
         count = counts.setdefault(verdict.reason, Counts())
         count.seen += 1
         answer = answer_of(one.request, verdict)
-        why = withheld(one.request, verdict, answer)
+        why = withheld(one, verdict, answer)
         count.withheld.update([why] if why else [])
         count.eligible += not why
         if why or (verdict.status is Status.INCORRECT and not in_share(one, answer, share, seed)):
@@ -181,10 +182,13 @@ def answer_of(request: Request, verdict: Verdict) -> str:
     return found or ""
 
 
-def withheld(request: Request, verdict: Verdict, answer: str) -> str:
+def withheld(one: Asked, verdict: Verdict, answer: str) -> str:
     """Why the judge is not asked about a verdict that is not correct; "" when it may be."""
     if verdict.reason == NEEDS_JUDGE:
         return ""
+    if one.cut:
+        return CUT
+    request = one.request
     allowed = MAY_BE_DECIDED if verdict.status is Status.UNDECIDED else MAY_BE_TURNED
     if verdict.reason not in allowed or request.verifier not in JUDGED_VERIFIERS or not answer.strip():
         return PROTECTED

@@ -32,6 +32,7 @@ LONGEST = 240
 EXAMPLES_OPEN = 3
 WITHHELD = {
     "protected": "the rules saw no answer, several, code, talk or too much",
+    "cut": "the token budget ended the response",
     "settled": "two plain numbers or letters that differ",
     "other-type": "an answer of another type",
     "symbols": "symbols only",
