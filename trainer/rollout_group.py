@@ -78,12 +78,15 @@ class Group:
 
 def group_from_json(value: dict[str, Any]) -> Group:
     """The inverse of `dataclasses.asdict` after JSON."""
-    rows = {name: tuple(map(_sample_from_json, value.get(name, ()))) for name in ("samples", "demonstrations")}
-    return Group(**(value | rows | {"prompt_ids": tuple(value["prompt_ids"])}))
+    found: dict[str, Any] = value | {"prompt_ids": tuple(value["prompt_ids"])}
+    for name in ("samples", "demonstrations"):
+        found[name] = tuple(map(_sample_from_json, value.get(name, ())))
+    return Group(**found)
 
 
 def _sample_from_json(value: dict[str, Any]) -> Sample:
-    return Sample(**(value | {"token_ids": tuple(value["token_ids"]), "logprobs": tuple(value["logprobs"])}))
+    found: dict[str, Any] = {name: tuple(value[name]) for name in ("token_ids", "logprobs")}
+    return Sample(**(value | found))
 
 
 def group_to_json(group: Group) -> dict[str, Any]:

@@ -218,7 +218,8 @@ def test_a_response_is_encoded_as_the_policy_writes_it(
     assert end_of_turn(thinking, ENDS) == EOS
     once = encode_response(problem, Template(), thinking, "<think>\n1</think>2", both)
     assert once == encode_response(problem, Template(), thinking, "1</think>2", both)
-    assert thinking.decode(list(encode(problem, Template(), thinking) + once)).endswith("<think>\n1</think>2<s>")
+    written = str(thinking.decode(list(encode(problem, Template(), thinking) + once)))
+    assert written.endswith("<think>\n1</think>2<s>")
 
 
 def sample(score: float | None, tokens: int = 2) -> Sample:

@@ -186,7 +186,8 @@ def transcript(sample: Json) -> Text:
     status = str(sample.get("status") or "")
     style = STYLES[verdict_tone(status)]
     text = Text()
-    facts = [f"problem {sample.get('id')}", f"sample {sample.get('sample')}", *_numbers(sample)]
+    place = "demonstration" if sample.get("demonstration") else f"sample {sample.get('sample')}"
+    facts = [f"problem {sample.get('id')}", place, *_numbers(sample)]
     text.append(f"{verdict_words(status)} ({visible(str(sample.get('reason')))})", style=f"bold {style}".strip())
     text.append(visible(f"  {', '.join(facts)}\n"), style="dim")
     for label, key in (("prompt", "question"), ("response", "response"), ("gold", "ground_truth")):
