@@ -13,6 +13,8 @@ from collections.abc import Sequence
 MAX_ANSWER = 400
 """Characters of an extracted answer; what is longer is no answer that a judge is asked about."""
 MAX_GOLD = 400
+MAX_ALIASES = 200
+"""Characters of several accepted answers together, beyond which the others are left out."""
 MAX_QUESTION = 2_000
 MAX_RESPONSE = 2_000
 """Characters of a response that a rubric is held against."""
@@ -71,7 +73,7 @@ def gold_field(golds: Sequence[str]) -> str:
     shown = ""
     for gold in dict.fromkeys(field(gold, MAX_GOLD) for gold in golds):
         joined = f"{shown} or {gold}" if shown else gold
-        if len(joined) > MAX_GOLD:
+        if shown and len(joined) > MAX_ALIASES:
             break
         shown = joined
     return shown
