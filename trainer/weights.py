@@ -31,9 +31,8 @@ def open_engine(config: TrainConfig, model: PreTrainedModel) -> PolicyEngine | N
         if isinstance(settings, TorchCopy):
             return _torch_copy(config, settings, model)
         if isinstance(settings, VllmConfig):
-            # A server has its own model; one in this process begins with the policy's folder.
-            settings = settings if settings.base_url is not None else replace(settings, model=config.model)
-            return cast(PolicyEngine, build_engine(settings))
+            # Also a server's: updates are checked against the names and shapes of the policy's folder.
+            return cast(PolicyEngine, build_engine(replace(settings, model=config.model)))
     except EngineError as error:
         raise RecipeError(f"engine: {error}") from error
     return None
