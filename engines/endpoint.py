@@ -85,7 +85,7 @@ class EndpointEngine:
                 call = sampling_call(self.config, prompt, params, key, sample)
                 calls[call.digest] = call
                 places.setdefault(call.digest, []).append((place, sample))
-        for digest, kept in self._answers(calls, lambda call, reply: read_reply(self.config, call.path, reply)):
+        for digest, kept in self.answers(calls, lambda call, reply: read_reply(self.config, call.path, reply)):
             drawn = completion(self.config, kept, params.temperature)
             yield from ((place, sample, drawn) for place, sample in places[digest])
 
@@ -102,7 +102,7 @@ class EndpointEngine:
         texts = [self._as_text(prompt) for prompt in prompts]
         calls = [[scoring_call(self.config, text + choice) for choice in choices] for text in texts]
         by_digest = {call.digest: call for row in calls for call in row}
-        kept = dict(self._answers(by_digest, lambda _, reply: read_echo(reply)))
+        kept = dict(self.answers(by_digest, lambda _, reply: read_echo(reply)))
         return [
             [self._score(kept[call.digest], text, choice) for call, choice in zip(row, choices, strict=True)]
             for row, text in zip(calls, texts, strict=True)
@@ -122,8 +122,8 @@ class EndpointEngine:
             raise EngineError("an endpoint scores messages, not token ids")
         return plain_text(cast(Sequence[Message], prompt))
 
-    def _answers(self, calls: dict[str, Call], read: Callable[[Call, Any], dict[str, Any]]) -> Iterator[Answer]:
-        """One answer for every call."""
+    def answers(self, calls: dict[str, Call], read: Callable[[Call, Any], dict[str, Any]]) -> Iterator[Answer]:
+        """One answer for every call: what is stored of it, else what `read` makes of the reply."""
         missing: list[Call] = []
         with RequestCache(self._cache) as cache:
             for digest, call in calls.items():

@@ -5,9 +5,12 @@ vllm serve FOLDER --worker-extension-cls engines.vllm_worker.FolderUpdates
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from torch import nn
+
+from engines.weights import SINGLE_FILE
 
 
 def mend_heads(model: nn.Module) -> None:
@@ -34,10 +37,16 @@ class FolderUpdates:
     model_runner: Any
     reload_weights: Any
 
-    def load_from_folder(self, folder: str) -> None:
-        """Called by name over HTTP. vLLM checks names and shapes; whoever wrote the folder, that all are there."""
+    def load_from_folder(self, folder: str) -> dict[str, str | None]:
+        """Called by name over HTTP. `refused`: why nothing was loaded, if so.
+
+        vLLM checks names and shapes; that all weights are there is checked by whoever writes them.
+        """
         from vllm.platforms import current_platform  # pyright: ignore[reportMissingImports]
 
+        if not (Path(folder) / SINGLE_FILE).is_file():  # an error here would end the server
+            return {"refused": f"the server sees no {SINGLE_FILE} in {folder}"}
         self.reload_weights(weights_path=folder)
         if current_platform.is_cpu():
             mend_heads(self.model_runner.get_model())
+        return {"refused": None}

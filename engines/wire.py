@@ -53,6 +53,13 @@ def scoring_call(config: EndpointConfig, text: str) -> Call:
     return _call(config, COMPLETIONS, body | config.extra_body, "", 0)
 
 
+def ids_scoring_call(config: EndpointConfig, ids: Sequence[int]) -> Call:
+    """Asks vLLM for the log-probabilities of given tokens. One more is sampled, for it refuses to draw none."""
+    body = {"model": config.model, "prompt": list(ids), "max_tokens": 1, "temperature": 0.0}
+    body |= {"prompt_logprobs": 0, "return_token_ids": True}
+    return _call(config, COMPLETIONS, body, "", 0)
+
+
 def _call(config: EndpointConfig, path: str, body: Mapping[str, Any], key: str, sample: int) -> Call:
     text = json.dumps([config.base_url, config.revision, path, body, key, sample], sort_keys=True)
     return Call(path=path, body=body, digest=hashlib.blake2b(text.encode(), digest_size=16).hexdigest())
@@ -176,3 +183,18 @@ def ending_logprob(kept: Mapping[str, Any], prompt_length: int, text_length: int
         if offset < text_length and offset + length > prompt_length and value is not None
     ]
     return sum(inside) if inside else None
+
+
+def read_prompt_logprobs(reply: Any) -> dict[str, Any]:
+    """What is kept of vLLM's answer about given tokens: `prompt_logprobs`, one a token, None for the first.
+
+    Raises ReplyError when there are none.
+    """
+    try:
+        choice = reply["choices"][0]
+        pairs = zip(choice["prompt_logprobs"], choice["prompt_token_ids"], strict=True)
+        found = [None if told is None else float(told[str(token)]["logprob"]) for told, token in pairs]
+        prompt_tokens = int((reply.get("usage") or {}).get("prompt_tokens") or 0)
+    except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
+        raise ReplyError(f"no log-probabilities of the prompt ({type(error).__name__} {error})") from None
+    return full_prompt() | {"prompt_logprobs": found, "prompt_tokens": prompt_tokens}
