@@ -77,11 +77,22 @@ def drawn(count: int, share: float, seed: int) -> list[Request]:
 
 @dataclass(slots=True)
 class Seen:
-    """verdicts: by place of the row.  latencies_s: one a request that was answered."""
+    """verdicts: by place of the row.  latencies_s: from the last byte sent to the answer, one an answered request."""
 
     verdicts: dict[int, tuple[Any, ...]] = field(default_factory=dict)
     latencies_s: list[float] = field(default_factory=list)
     statuses: Counter[int] = field(default_factory=Counter)
+
+
+class Sent:
+    """When the last byte of a request went out: from then on the service's limit counts."""
+
+    at: float
+
+    async def trace(self, event: str, info: dict[str, Any]) -> None:
+        del info
+        if event == "http11.send_request_body.complete":
+            self.at = time.monotonic()
 
 
 async def client(http: httpx.AsyncClient, name: int, places: list[int], rows: list[Request], seen: Seen) -> None:
@@ -92,13 +103,15 @@ async def client(http: httpx.AsyncClient, name: int, places: list[int], rows: li
         batch, places = places[:size], places[size:]
         body = json.dumps({"rows": [as_row(rows[place], place) for place in batch]})
         while True:
-            begun = time.monotonic()
-            reply = await http.post("/verify", content=body, headers={"X-Client": f"client {name}"})
+            sent = Sent()
+            reply = await http.post(
+                "/verify", content=body, headers={"X-Client": f"client {name}"}, extensions={"trace": sent.trace}
+            )
             seen.statuses[reply.status_code] += 1
             if reply.status_code not in (429, 503):
                 break
             await asyncio.sleep(float(reply.headers["Retry-After"]))
-        seen.latencies_s.append(time.monotonic() - begun)
+        seen.latencies_s.append(time.monotonic() - sent.at)
         for verdict in reply.json()["verdicts"]:
             seen.verdicts[verdict["id"]] = tuple(
                 verdict[name] for name in ("status", "score", "reason", "extracted", "detail")

@@ -27,7 +27,9 @@ def command(
     max_rows: Annotated[int, typer.Option("--max-rows", min=1, help="Rows of one request.")] = 1_024,
     max_chars: Annotated[int, typer.Option("--max-chars", min=1, help="Characters of one text.")] = 1_000_000,
     max_mib: Annotated[int, typer.Option("--max-mib", min=1, help="Size of one body.")] = 8,
-    queue: Annotated[int, typer.Option("--queue", min=1, help="Rows that may wait, of all clients.")] = 32_768,
+    queue: Annotated[
+        int, typer.Option("--queue", min=1, help="Rows that may wait, of all clients; one may fill half of it.")
+    ] = 32_768,
     undecided: Annotated[
         float, typer.Option("--undecided", help="Reward of undecided rows for OpenRLHF and slime.")
     ] = 0.0,
@@ -49,6 +51,8 @@ def command(
         raise RecipeError(f"serve: {missing.name} is not installed; pip install 'verigold[serve]'") from None
     if not math.isfinite(undecided):
         raise RecipeError(f"--undecided {undecided}: must be a finite number")
+    if queue < 2 * max_rows:
+        raise RecipeError(f"--queue {queue}: one client may fill half of it, so at least twice --max-rows ({max_rows})")
     try:
         check_options(verifier, {}, "--verifier")
     except RowError as error:

@@ -93,7 +93,7 @@ class Lane:
             except WorkerFailure as failure:
                 worker, kind = self._fresh(failure.kind), failure.kind
         verdict = judging.after_failure(worker, request, kind)
-        return verdict, worker if worker.process.poll() is None else self._fresh("died")
+        return verdict, worker if worker.process.poll() is None else self._fresh(kind)
 
     def _fresh(self, why: str) -> Worker:
         """A worker that has imported what it needs. Tries until the lane is stopped; raises _Stopped then."""

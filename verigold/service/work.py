@@ -94,8 +94,8 @@ class Desk:
                 done.set_result(None)
 
         batch = Batch(client, requests, lambda place, verdict: loop.call_soon_threadsafe(note, place, verdict))
+        self.queue.put(batch)
         try:
-            self.queue.put(batch)
             await self.until(done, self.limits.deadline_s, gone=gone())
         except TimeoutError:
             self.metrics.late_rows.inc(missing)
