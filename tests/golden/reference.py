@@ -16,7 +16,7 @@ from typing import Any
 
 GOLDEN = Path(__file__).parent / "policy_loss_golden.json"
 INSTANCES = ("basic", "zero_variance_group", "all_masked_sequence", "group_of_one", "tool_tokens",
-             "float_rewards_interleaved", "worked")  # fmt: skip
+             "negative_advantage_huge_ratio", "float_rewards_interleaved", "worked")  # fmt: skip
 
 Matrix = list[list[float]]
 
@@ -47,6 +47,9 @@ class Dual:
     def exp(self) -> Dual:
         value = math.exp(self.value)
         return Dual(value, {k: value * slope for k, slope in self.slopes.items()})
+
+    def inverse(self) -> Dual:
+        return Dual(1 / self.value, {k: -slope / self.value**2 for k, slope in self.slopes.items()})
 
     def clip(self, low: float, high: float) -> Dual:
         return self if low <= self.value <= high else Dual(min(max(self.value, low), high))
@@ -129,6 +132,17 @@ def gspo_token(new: list[Dual], old: list[float], advantage: float, *, low: floa
     return sum_of(terms)
 
 
+def sapo(new: list[Dual], old: list[float], advantage: float, *, tau_pos: float, tau_neg: float) -> Dual:
+    """Sum over the tokens of -A 4/tau sigmoid(tau (r - 1)); the log ratio is bounded by 20."""
+    tau = tau_pos if advantage > 0 else tau_neg
+    terms = []
+    for token, anchor in zip(new, old, strict=True):
+        ratio = token.plus(-anchor).clip(-20.0, 20.0).exp()
+        sigmoid = ratio.plus(-1.0).times(-tau).exp().plus(1.0).inverse()
+        terms.append(sigmoid.times(-advantage * 4 / tau))
+    return sum_of(terms)
+
+
 Row = Callable[[list[Dual], list[float], float], Dual]
 
 
@@ -170,6 +184,9 @@ def algorithms(instance: dict[str, Any]) -> list[tuple[dict[str, Any], dict[str,
     def tight(new: list[Dual], old: list[float], advantage: float) -> Dual:
         return gspo_token(new, old, advantage, low=3e-4, high=4e-4)
 
+    def gated(new: list[Dual], old: list[float], advantage: float) -> Dual:
+        return sapo(new, old, advantage, tau_pos=1.0, tau_neg=1.5)
+
     plain = {"name": "reinforce"}
     narrow = {"name": "gspo_token", "eps_low": 3e-4, "eps_high": 4e-4}
     total, mean = "seq_mean_token_sum", "seq_mean_token_mean"
@@ -179,6 +196,8 @@ def algorithms(instance: dict[str, Any]) -> list[tuple[dict[str, Any], dict[str,
         (case("best_of_group", instance, best_of_group(instance), reinforce, total),
          spec("best_of_group", plain, total)),
         (case("kimi", instance, centred(instance), pull, total), spec("centred", {"name": "kimi", "tau": 0.3}, total)),
+        (case("sapo", instance, centred(instance), gated, mean),
+         spec("centred", {"name": "sapo", "tau_pos": 1.0, "tau_neg": 1.5}, mean)),
         (case("gspo_token", instance, centred(instance), tight, mean), spec("centred", narrow, mean)),
     ]  # fmt: skip
 

@@ -31,6 +31,7 @@ OBJECTIVES: dict[str, Objective] = {
     ),
     "gspo": Objective(loss="gspo", loss_options={"clip_low": 0.2, "clip_high": 0.2}, aggregation="seq_mean_token_mean"),
     "gspo_token": Objective(loss="gspo_token", loss_options={"clip_low": 0.2, "clip_high": 0.2}),
+    "sapo": Objective(loss="sapo", aggregation="seq_mean_token_mean"),
     "gmpo": Objective(loss="gmpo", aggregation="seq_mean_token_mean"),
     "cispo": Objective(loss="cispo"),
     "dppo_kl": Objective(advantage="centred", loss="dppo", loss_options={"divergence": "kl", "delta_low": 0.05}),

@@ -16,6 +16,7 @@ from trainer.losses.gspo import gspo, gspo_token
 from trainer.losses.kimi import kimi
 from trainer.losses.luffy import luffy
 from trainer.losses.reinforce import reinforce
+from trainer.losses.sapo import sapo
 from trainer.losses.topr import topr
 from trainer.step_tensors import Metrics
 
@@ -54,5 +55,6 @@ LOSSES: dict[str, Loss] = {
     "clip_cov": Loss(matrix=clip_cov, select=select_clip_cov),
     "kl_cov": Loss(matrix=kl_cov, select=select_kl_cov, zero_at_zero=False),
     "kimi": Loss(matrix=kimi, zero_at_zero=False),
+    "sapo": Loss(matrix=sapo),
     "luffy": Loss(matrix=luffy, demonstrations=True),
 }
