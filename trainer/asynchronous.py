@@ -112,5 +112,7 @@ def filled_to_json(filled: Filled) -> dict[str, Any]:
 
 def filled_from_json(value: dict[str, Any]) -> Filled:
     """The inverse of `filled_to_json` after JSON."""
-    groups = {name: [group_from_json(group) for group in value[name]] for name in ("kept", "surplus", "drawn")}
+    groups: dict[str, Any] = {
+        name: [group_from_json(group) for group in value[name]] for name in ("kept", "surplus", "drawn")
+    }
     return Filled(**(value | groups))

@@ -57,6 +57,7 @@ PANELS: tuple[tuple[str, tuple[tuple[str, str], ...], bool], ...] = (
     ("Gradient norm before clipping", (("grad/norm", ""),), False),
     ("Sampler against trainer, mean |Δ log p|", (("mismatch/mean_abs", ""),), False),
     ("Undecided responses", (("reward/undecided_share", ""),), True),
+    ("Drawing hidden behind training", (("time/overlap_share", ""),), True),
     ("Generated tokens per second of the whole step", (("throughput", ""),), False),
 )
 """Title, metric keys with the words that tell them apart, and whether they are shares."""
@@ -121,7 +122,9 @@ def _evaluated(run: Run, row: Json, key: str) -> Interval | None:
 def _metric(row: Json, key: str) -> float | None:
     if key != "throughput":
         return number(row.get(key))
-    seconds = sum(number(row.get(f"time/{part}_s")) or 0.0 for part in ("generate", "score", "update"))
+    ahead = "time/wait_s" in row  # drawn behind the step before: only what the step waited for it counts
+    parts = ("wait", "weights", "update") if ahead else ("generate", "score", "weights", "update")
+    seconds = sum(number(row.get(f"time/{part}_s")) or 0.0 for part in parts)
     tokens = number(row.get("generated_tokens"))
     return tokens / seconds if tokens is not None and seconds > 0 else None
 
