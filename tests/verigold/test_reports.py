@@ -129,6 +129,21 @@ def test_evaluations_in_training_carry_their_interval(root: Path, tmp_path: Path
     assert "step-00005" in training.render([folder])
 
 
+def test_a_batch_drawn_ahead_costs_what_was_waited_for_it(root: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "ahead"
+    shutil.copytree(root / "runs" / "dapo", folder)
+    rows = read_run(folder).metrics
+    ahead = {"time/drawing_s": 0.8, "time/wait_s": 0.2, "time/overlap_share": 0.75, "time/weights_s": 0.1}
+    told = [rows[0], *(row | ahead for row in rows[1:])]
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in told), encoding="utf-8")
+    speed = training.points(read_run(folder), "throughput")
+    assert speed[0].y == pytest.approx(6000 / (0.6 + 0.01 + 0.5))
+    assert speed[1].y == pytest.approx(6000 / (0.2 + 0.1 + 0.5))
+    found = tables(training.document([folder]))
+    assert {row[1] for row in found["Drawing hidden behind training"]} == {percent(0.75)}
+    assert "Drawing hidden behind training" not in tables(training.document([root / "runs" / "dapo"]))
+
+
 def test_runs_of_the_same_name_are_told_apart(root: Path, tmp_path: Path) -> None:
     folders = [tmp_path / part / "run" for part in ("one", "two")]
     for folder in folders:
