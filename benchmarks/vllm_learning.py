@@ -33,7 +33,7 @@ from trainer.evaluate import EvalSettings, evaluate
 from trainer.warmstart import make_base
 
 ROOT = Path(__file__).resolve().parent.parent
-ENGINES: dict[str, tuple[str, ...]] = {"torch": (), "vllm": ("engine.kind=vllm", "engine.max_num_seqs=128")}
+ENGINES: dict[str, tuple[str, ...]] = {"vllm": ("engine.kind=vllm", "engine.max_num_seqs=128"), "torch": ()}
 MEASURES = ("greedy", "pass_at_1")
 POOL, HELD_OUT = 2000, 1024
 
