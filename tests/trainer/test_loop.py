@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -12,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -80,7 +82,7 @@ def test_learns_what_is_rewarded(recipe: Recipe, scorer: Scorer, quiet: Console,
 
 
 @pytest.mark.parametrize("verdict", [correct("always", None), incorrect("always", None)])
-@pytest.mark.parametrize("policy", ["train", "skip", "error"])
+@pytest.mark.parametrize("policy", ["train", "replace", "skip", "error"])
 def test_constant_reward_ends(verdict: Verdict, policy: str, recipe: Recipe, quiet: Console, tmp_path: Path) -> None:
     config = recipe(steps=50, filter={"max_gen_batches": 2, "max_empty_steps": 2, "on_exhausted": policy})
     summary = train(config, tmp_path / "run", console=quiet, scorer=Always(verdict))
@@ -90,6 +92,7 @@ def test_constant_reward_ends(verdict: Verdict, policy: str, recipe: Recipe, qui
         rows = lines(tmp_path / "run" / "metrics.jsonl")
         assert len(rows) == 2
         assert all(row["groups/drawn"] == 8 and row["version"] == 0 for row in rows)
+        assert summary.steps == 2
 
 
 def test_a_run_without_signal_that_was_killed_before_its_summary_ends_the_same(
@@ -122,6 +125,25 @@ def test_one_informative_prompt_in_fifty(recipe: Recipe, problems: list[Any], qu
     trained = sum(row["groups/kept"] for row in rows)
     assert trained == len(set(visits)) >= 1
     assert rows[-1]["version"] == sum(row["groups/kept"] > 0 for row in rows)
+
+
+@pytest.mark.parametrize(("policy", "ends"), [("replace", "steps"), ("skip", "no_signal"), ("error", "exhausted")])
+def test_one_informative_prompt_in_fifty_under_the_other_policies(
+    policy: str, ends: str, recipe: Recipe, problems: list[Any], quiet: Console, tmp_path: Path
+) -> None:
+    """A whole epoch a step finds the prompt once: copies fill the batch, or the run ends and says why."""
+    scorer = Always(incorrect("hard", None), [problems[7].id])
+    config = recipe(steps=4, filter={"max_gen_batches": 13, "max_empty_steps": 2, "on_exhausted": policy})
+    summary = train(config, tmp_path / "run", console=quiet, scorer=scorer)
+    assert summary.exit_reason == ends
+    rows = lines(tmp_path / "run" / "metrics.jsonl") if ends != "exhausted" else []
+    assert all(row["groups/drawn"] <= 52 and row["groups/rounds"] == 13 for row in rows)
+    if policy == "replace":
+        assert {row["groups/kept"] for row in rows} == {4}
+        assert all(row["groups/copies"] >= 2 for row in rows)
+    else:
+        assert "mixed 1" in summary.detail or "mixed 2" in summary.detail
+        assert (summary.steps, len(rows)) == ((2, 2) if policy == "skip" else (0, 0))
 
 
 def test_skip_keeps_what_was_accepted(recipe: Recipe, problems: list[Any], quiet: Console, tmp_path: Path) -> None:
@@ -205,39 +227,103 @@ def assert_same_run(one: Path, other: Path) -> None:
 
 
 KILL_SCRIPT = """
-import sys
+import os, signal, sys
 from pathlib import Path
 sys.path[:0] = [{root!r}, {here!r}]
+import safetensors.torch
 from conftest import EvenScorer
 from rich.console import Console
 from trainer.config import load_recipe
 from trainer.loop import train
-train(load_recipe([Path({recipe!r})]), Path({out!r}), console=Console(quiet=True), scorer=EvenScorer())
+
+save, left = safetensors.torch.save_file, [int(sys.argv[1])]
+
+def torn(tensors, path):
+    save(tensors, path)
+    left[0] -= 1
+    if left[0] == 0:
+        os.truncate(path, Path(path).stat().st_size // 2)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+safetensors.torch.save_file = torn
+with open({log!r}, "a", buffering=1) as log:
+    train(load_recipe([Path({recipe!r})]), Path({out!r}), console=Console(file=log, width=300), scorer=EvenScorer())
 """
+"""Trains; with an argument above 0 it dies in that file of its checkpoints' tensors, of which half is written."""
 
 
-@pytest.mark.parametrize("kills", [1, pytest.param(5, marks=pytest.mark.slow)])
-def test_sigkill_at_any_moment(kills: int, recipe: Recipe, scorer: Scorer, quiet: Console, tmp_path: Path) -> None:
-    """Killed again and again, also while saving, the run ends as if nothing had happened."""
-    config = recipe(steps=4 * kills, checkpoints={"every": 3}, sampling={"prompts": 6, "samples": 6, "max_tokens": 24})
-    train(config, tmp_path / "whole", console=quiet, scorer=scorer)
-    path = tmp_path / "recipe.toml"
-    path.write_text(dump(config), encoding="utf-8")
-    script = KILL_SCRIPT.format(
-        root=str(ROOT), here=str(Path(__file__).parent), recipe=str(path), out=str(tmp_path / "killed")
-    )
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    metrics = tmp_path / "killed" / "metrics.jsonl"
-    for kill in range(1, kills + 1):
-        process = subprocess.Popen([sys.executable, "-c", script], env=environment)
-        wanted = kill * 3 + 1
-        while process.poll() is None and not (metrics.exists() and len(metrics.read_text().splitlines()) >= wanted):
+class Killed:
+    """A run in a process of its own that is started again and again."""
+
+    def __init__(self, config: TrainConfig, folder: Path) -> None:
+        self.out, self.log = folder / "killed", folder / "log"
+        path = folder / "recipe.toml"
+        path.write_text(dump(config), encoding="utf-8")
+        here = str(Path(__file__).parent)
+        self.script = KILL_SCRIPT.format(
+            root=str(ROOT), here=here, recipe=str(path), out=str(self.out), log=str(self.log)
+        )
+        self.log.touch()
+
+    def start(self, killed_in_file: int = 0) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-c", self.script, str(killed_in_file)]
+        return subprocess.Popen(command, env=os.environ | {"OMP_NUM_THREADS": "1"})
+
+    def steps(self) -> list[int]:
+        """Steps that were finished by all processes so far, in order."""
+        return [int(step) for step in re.findall(r"step +(\d+) +tokens", self.log.read_text(encoding="utf-8"))]
+
+    def kill(self, steps: int, delay_s: float) -> int:
+        """Starts a process, kills it so long after its `steps`-th step, and returns how many it finished."""
+        before = len(self.steps())
+        process = self.start()
+        while process.poll() is None and len(self.steps()) < before + steps:
             time.sleep(0.01)
-        time.sleep(0.02 * kill)
-        if process.poll() is None:
-            os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-    subprocess.run([sys.executable, "-c", script], env=environment, check=True)
+        time.sleep(delay_s)
+        process.kill()
+        assert process.wait() == -signal.SIGKILL, "it ended before it was killed"
+        return len(self.steps()) - before
+
+
+def test_sigkill_and_the_same_command_again(recipe: Recipe, scorer: Scorer, quiet: Console, tmp_path: Path) -> None:
+    config = recipe(steps=5, checkpoints={"every": 3}, sampling={"prompts": 6, "samples": 6, "max_tokens": 24})
+    train(config, tmp_path / "whole", console=quiet, scorer=scorer)
+    killed = Killed(config, tmp_path)
+    assert killed.kill(4, 0.0) >= 4
+    assert killed.start().wait() == 0
+    assert killed.steps()[-2:] == [4, 5]
+    assert_same_run(tmp_path / "whole", tmp_path / "killed")
+
+
+@pytest.mark.slow
+def test_five_sigkills_in_twenty_steps(recipe: Recipe, scorer: Scorer, quiet: Console, tmp_path: Path) -> None:
+    """Three at random moments, two in the middle of a save: the same prompts in every step, bit-equal weights, and no
+    more steps replayed than the interval of the checkpoints."""
+    every = 3
+    config = recipe(steps=20, checkpoints={"every": every}, sampling={"prompts": 6, "samples": 6, "max_tokens": 24})
+    train(config, tmp_path / "whole", console=quiet, scorer=scorer)
+    killed, moments = Killed(config, tmp_path), Random(time.time_ns())
+    metrics, checkpoints = killed.out / "metrics.jsonl", killed.out / "checkpoints"
+    reached, starts = [0], list[int]()
+    for kill in ("moment", "first file", "moment", "fourth file", "moment"):
+        before = len(killed.steps())
+        if kill == "moment":
+            killed.kill(moments.randint(1, 3), moments.random() / 4)
+        else:
+            assert killed.start(1 if kill == "first file" else 4).wait() == -signal.SIGKILL
+            (torn,) = checkpoints.glob(".tmp-*")
+            assert {path.name for path in torn.iterdir()} >= {"model.safetensors"}, "killed while saving"
+        starts.append(killed.steps()[before])
+        reached.append(len(lines(metrics)))
+        with metrics.open("a", encoding="utf-8") as file:
+            file.write('{"step": 99, "reward/me')  # what a kill in the middle of a line leaves
+    before = len(killed.steps())
+    assert killed.start().wait() == 0
+    starts.append(killed.steps()[before])
+    replayed = [there - start + 1 for there, start in zip(reached, starts, strict=True)]
+    assert all(0 <= count <= every for count in replayed), replayed
+    assert sum(replayed) > 0
+    assert not list(checkpoints.glob(".tmp-*"))
     assert_same_run(tmp_path / "whole", tmp_path / "killed")
 
 
