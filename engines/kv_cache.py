@@ -50,8 +50,9 @@ class GrowingLayer(DynamicLayer):
         """Row i becomes what row rows[i] was; a row may be named several times."""
         if self._keys_BHTD is None or self._values_BHTD is None:
             return
-        self._keys_BHTD = self._keys_BHTD.index_select(0, rows)
-        self._values_BHTD = self._values_BHTD.index_select(0, rows)
+        capacity = self._keys_BHTD.shape[2]
+        self._keys_BHTD = _with_capacity(self.keys.index_select(0, rows), self._filled, capacity)
+        self._values_BHTD = _with_capacity(self.values.index_select(0, rows), self._filled, capacity)
         self.keys = self._keys_BHTD[:, :, : self._filled]
         self.values = self._values_BHTD[:, :, : self._filled]
 

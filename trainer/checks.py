@@ -65,12 +65,14 @@ def check_room(model: PreTrainedModel, tasks: Sequence[Task], sampling: Sampling
 
 
 def check_packing(model: PreTrainedModel, settings: Optimiser) -> None:
-    """Packed rows must not see one another, so every layer has to obey an attention mask. Raises RecipeError."""
+    """Packed rows must not see one another and responses only their own prompt, so every layer has to obey an attention
+    mask. Raises RecipeError."""
     obeys = is_plain(model.config) and model.config._attn_implementation in ("sdpa", "eager")
-    if settings.packing and not obeys:
+    asked = [name for name in ("packing", "share_prompts") if getattr(settings, name)]
+    if asked and not obeys:
         raise RecipeError(
-            "optimiser.packing: this model's layers do not all obey an attention mask (sliding windows, recurrence or "
-            "another attention kernel), so packed rows would see one another; leave it out"
+            f"optimiser.{asked[0]}: this model's layers do not all obey an attention mask (sliding windows, recurrence "
+            "or another attention kernel), so rows would see one another; leave it out"
         )
 
 

@@ -68,6 +68,13 @@ class Objective:
         return LOSSES[self.loss].select is not None
 
     @property
+    def needs_old_before(self) -> bool:
+        """Something over the whole step reads the log-probabilities of before it, or its entropies; where nothing
+        does, only the loss reads the old ones, each row its own."""
+        whole_step = self.needs_new_before or self.correction is not None or self.high_entropy_share is not None
+        return whole_step or self.needs_reference or "old" in ADVANTAGES[self.advantage].reads
+
+    @property
     def skips_zero_rows(self) -> bool:
         """Rows whose advantages are all 0 have no loss and no gradient, so leaving them out is exact."""
         return LOSSES[self.loss].zero_at_zero and self.kl_coef == 0 and self.entropy_coef == 0
@@ -132,7 +139,7 @@ def prepare(objective: Objective, rows: StepRows, generator: torch.Generator | N
         logp_rollout_BT=rows.logp_rollout_BT,
         logp_ref_BT=rows.logp_ref_BT,
         entropy_BT=rows.entropy_BT,
-        demonstration_B=rows.demonstration_B,
+        demonstration_B=rows.demonstration_B if LOSSES[objective.loss].demonstrations else None,
     )
     step = _whole_step_rules(objective, step, generator)
     dropped = int((wanted_BT & ~mask_BT).sum())

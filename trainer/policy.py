@@ -9,12 +9,14 @@ import copy
 import inspect
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import torch
 from torch import Tensor, nn
-from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache, PreTrainedModel, PreTrainedTokenizerBase
+from transformers.cache_utils import DynamicLayer
 
+from engines.batches import additive_mask
 from pipeline.config import RecipeError
 from trainer.batch import MicroBatch
 from trainer.groups import RunStoppedError
@@ -24,6 +26,9 @@ from trainer.sections import Optimiser
 
 if TYPE_CHECKING:
     from peft import PeftModel
+
+Entropy = Literal["none", "value", "graph"]
+"""Of the response tokens: not wanted, as numbers, or with the graph that a bonus needs."""
 
 
 def load_model(folder: Path, *, dtype: torch.dtype = torch.float32) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
@@ -112,16 +117,17 @@ class Policy:
         """Of the next update: linear warm-up, then constant."""
         return self.settings.lr * min(1.0, (self.updates + 1) / max(1, self.settings.warmup_steps))
 
-    def logprobs(self, micro: MicroBatch | PackedBatch, *, entropy: bool) -> tuple[Tensor, Tensor | None]:
+    def logprobs(self, micro: MicroBatch | PackedBatch, *, entropy: Entropy) -> tuple[Tensor, Tensor | None]:
         """Of the response tokens. [M, T]; positions after a response hold numbers without meaning."""
         return self._logprobs(self.model, micro, entropy=entropy)
 
     def _logprobs(
-        self, model: PreTrainedModel, micro: MicroBatch | PackedBatch, *, entropy: bool
+        self, model: PreTrainedModel, micro: MicroBatch | PackedBatch, *, entropy: Entropy
     ) -> tuple[Tensor, Tensor | None]:
         if isinstance(micro, PackedBatch):
             return packed_logprobs(model, micro, self.temperature, entropy=entropy, keeps=self._keeps)
-        return response_logprobs(model, micro, self.temperature, entropy=entropy, keeps=self._keeps)
+        layout = shared_logprobs if self.settings.share_prompts else response_logprobs
+        return layout(model, micro, self.temperature, entropy=entropy, keeps=self._keeps)
 
     @torch.no_grad()
     def all_logprobs(
@@ -132,7 +138,7 @@ class Policy:
         logp_BT = torch.zeros(tuple(shape), dtype=self.dtype)
         entropy_BT = torch.zeros(tuple(shape), dtype=self.dtype)
         for micro, counts in self.ranks.share(micros):
-            logp_MT, entropy_MT = self._logprobs(source, micro, entropy=True)
+            logp_MT, entropy_MT = self._logprobs(source, micro, entropy="value")
             if counts:
                 logp_BT[micro.index_M, : micro.width] = logp_MT.cpu()
             if counts and entropy_MT is not None:
@@ -192,7 +198,7 @@ class Policy:
 
 
 def response_logprobs(
-    model: PreTrainedModel, micro: MicroBatch, temperature: float, *, entropy: bool, keeps: bool
+    model: PreTrainedModel, micro: MicroBatch, temperature: float, *, entropy: Entropy, keeps: bool
 ) -> tuple[Tensor, Tensor | None]:
     """Logits at column p predict the token at p + 1, so the responses' logits begin one column before them."""
     device = model.device
@@ -206,14 +212,59 @@ def response_logprobs(
     )
     logits_MTV = out.logits[:, -(micro.width + 1) : -1]
     logp_MT = token_logprobs(logits_MTV, micro.response_ids.to(device), temperature)
-    if not entropy:
-        return logp_MT, None
-    # Row by row: entropy needs as much memory again as the logits it is given.
-    return logp_MT, torch.stack([token_entropy(logits_TV, temperature) for logits_TV in logits_MTV])
+    return logp_MT, _row_entropies(logits_MTV, temperature, entropy)
+
+
+def shared_logprobs(
+    model: PreTrainedModel, micro: MicroBatch, temperature: float, *, entropy: Entropy, keeps: bool
+) -> tuple[Tensor, Tensor | None]:
+    """As `response_logprobs`, each prompt computed once for all its responses (Prefix Grouper, arXiv 2506.05433).
+
+    The prompts' keys and values are repeated for the responses, gradients flow back through them, and no response's
+    last token is fed: nothing is predicted from it. For models whose layers attend to all positions (`is_plain`).
+    """
+    device, width = model.device, micro.width
+    ids_MS, mask_MS = micro.input_ids_MS.to(device), micro.attention_mask_MS.to(device).bool()
+    marked_MP = ids_MS[:, :-width].masked_fill(~mask_MS[:, :-width], -1)
+    marked_UP, source_M = torch.unique(marked_MP, dim=0, return_inverse=True)
+    mask_UP = marked_UP >= 0
+    cache = DynamicCache(config=model.config)
+    first = model(
+        input_ids=marked_UP.clamp(min=0),
+        attention_mask=additive_mask(mask_UP[:, None, None, :] & _causal(mask_UP.shape[1], device), model.dtype),
+        position_ids=(mask_UP.long().cumsum(1) - 1).clamp(min=0),
+        past_key_values=cache,
+        use_cache=True,
+        **({"logits_to_keep": 1} if keeps else {}),
+    )
+    logits = [first.logits[:, -1:].index_select(0, source_M)]
+    if width > 1:
+        for layer in cast("list[DynamicLayer]", cache.layers):
+            layer.keys, layer.values = layer.keys.index_select(0, source_M), layer.values.index_select(0, source_M)
+        seen_MRP = mask_MS[:, None, :-width].expand(-1, width - 1, -1)
+        own_MRR = _causal(width - 1, device).expand(len(source_M), -1, -1)
+        start_M = mask_MS[:, :-width].sum(1, keepdim=True)
+        rest = model(
+            input_ids=ids_MS[:, -width:-1],
+            attention_mask=additive_mask(torch.cat([seen_MRP, own_MRR], dim=2)[:, None], model.dtype),
+            position_ids=start_M + torch.arange(width - 1, device=device),
+            past_key_values=cache,
+            use_cache=True,
+        )
+        logits.append(rest.logits)
+    targets = (ids_MS[:, -width, None], ids_MS[:, ids_MS.shape[1] - width + 1 :])
+    parts = [token_logprobs(part, ids, temperature) for part, ids in zip(logits, targets, strict=False)]
+    entropies = [_row_entropies(part, temperature, entropy) for part in logits]
+    found = [part for part in entropies if part is not None]
+    return torch.cat(parts, dim=1), torch.cat(found, dim=1) if found else None
+
+
+def _causal(size: int, device: torch.device) -> Tensor:
+    return torch.ones((size, size), dtype=torch.bool, device=device).tril()
 
 
 def packed_logprobs(
-    model: PreTrainedModel, micro: PackedBatch, temperature: float, *, entropy: bool, keeps: bool
+    model: PreTrainedModel, micro: PackedBatch, temperature: float, *, entropy: Entropy, keeps: bool
 ) -> tuple[Tensor, Tensor | None]:
     """As `response_logprobs`; only logits of response tokens are computed where the model can choose them."""
     device = model.device
@@ -231,7 +282,16 @@ def packed_logprobs(
     logp_N = token_logprobs(logits_NV, micro.target_ids.to(device), temperature)
     shape = (len(micro.index_M), micro.width)
     logp_MT = logp_N.new_zeros(shape).index_put(where, logp_N)
-    if not entropy:
+    if entropy == "none":
         return logp_MT, None
-    entropy_N = token_entropy(logits_NV, temperature)
+    with torch.set_grad_enabled(entropy == "graph" and torch.is_grad_enabled()):
+        entropy_N = token_entropy(logits_NV, temperature)
     return logp_MT, entropy_N.new_zeros(shape).index_put(where, entropy_N)
+
+
+def _row_entropies(logits_MTV: Tensor, temperature: float, entropy: Entropy) -> Tensor | None:
+    """Row by row: entropy needs as much memory again as the logits it is given."""
+    if entropy == "none":
+        return None
+    with torch.set_grad_enabled(entropy == "graph" and torch.is_grad_enabled()):
+        return torch.stack([token_entropy(logits_TV, temperature) for logits_TV in logits_MTV])

@@ -31,6 +31,8 @@ def check_ranks(config: TrainConfig, world: int) -> None:
     """What has one process only. Raises RecipeError."""
     if world > 1 and config.lora is not None:
         raise RecipeError("lora: trains in one process; start it without torchrun, or train all weights")
+    if world > 1 and config.optimiser.share_prompts:
+        raise RecipeError("optimiser.share_prompts: in one process only; leave it out, or start without torchrun")
     check_engine_ranks(config, world)
 
 
@@ -190,6 +192,8 @@ def _counts(config: TrainConfig) -> list[str]:
         "checkpoints.keep": config.checkpoints.keep,
     }
     problems = [f"{key}: must be 1 or more (got {value})" for key, value in positive.items() if value < 1]
+    if config.optimiser.packing and config.optimiser.share_prompts:
+        problems.append("optimiser.share_prompts: packing lays rows out in another way; choose one of them")
     if config.optimiser.lr <= 0:
         problems.append(f"optimiser.lr: must be above 0 (got {config.optimiser.lr})")
     if config.reward.overlong_cache >= config.sampling.max_tokens:

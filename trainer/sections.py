@@ -201,6 +201,7 @@ class Optimiser:
     """AdamW.  minibatches: optimiser steps a batch is split into.  max_grad_norm: of the whole optimiser step.
 
     microbatch_tokens: tokens of a forward pass, with their padding.  packing: rows end to end instead of padded.
+    share_prompts: each prompt of a micro-batch is computed once for all its responses.
     """
 
     __pydantic_config__ = STRICT
@@ -213,6 +214,7 @@ class Optimiser:
     minibatches: int = 1
     microbatch_tokens: int = 8192
     packing: bool = False
+    share_prompts: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

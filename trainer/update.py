@@ -16,11 +16,11 @@ from trainer.corrections import effective_sample_size, mismatch
 from trainer.groups import RunStoppedError
 from trainer.objective import Objective, Prepared, StepRows, loss, prepare
 from trainer.packing import PackedBatch, packed_batches
-from trainer.policy import Policy
+from trainer.policy import Entropy, Policy
 from trainer.ranks import Ranks
 from trainer.rollout_group import Group
 from trainer.sections import EntropyTerm
-from trainer.step_tensors import Metrics, masked, row_mean
+from trainer.step_tensors import Metrics, StepTensors, masked, row_mean
 
 MAX_NONFINITE_SHARE = 1e-3
 """Of the loss tokens of an optimiser step; above it the arithmetic is broken and the run stops."""
@@ -116,10 +116,13 @@ class Updater:
             rows_of(part, version=version, drop_truncated=drop_truncated, dtype=self.policy.dtype)
             for part in split(groups, self.minibatches)
         ]
-        steps = [self._before(rows) for rows in parts]  # all of them before the first step moves the weights
-        self._measure(totals, parts, steps)
-        for place, (rows, known) in enumerate(zip(parts, steps, strict=True)):
+        # Before the first step moves the weights; the first step itself may need no pass of its own for it.
+        later = [self._before(rows) for rows in parts[1:]]
+        steps = [
             self._optimiser_step(rows, known, totals, key=f"{version}:{place}")
+            for place, (rows, known) in enumerate(zip(parts, [None, *later], strict=True))
+        ]
+        self._measure(totals, parts, steps)
         return totals
 
     def _before(self, rows: Rows) -> StepRows:
@@ -129,17 +132,7 @@ class Updater:
         ref_BT = None
         if self.objective.needs_reference:
             ref_BT = self.policy.reference_logprobs(self.reference, micros, rows.mask_BT.shape)
-        return StepRows(
-            rewards_B=rows.rewards_B,
-            groups_B=rows.groups_B,
-            mask_BT=rows.mask_BT,
-            logp_old_BT=logp_BT,
-            logp_rollout_BT=rows.logp_rollout_BT,
-            logp_ref_BT=ref_BT,
-            entropy_BT=entropy_BT,
-            greedy_B=rows.greedy_B,
-            demonstration_B=rows.demonstration_B,
-        )
+        return _step_rows(rows, logp_old_BT=logp_BT, logp_ref_BT=ref_BT, entropy_BT=entropy_BT)
 
     def _measure(self, totals: Totals, parts: Sequence[Rows], steps: Sequence[StepRows]) -> None:
         """Engine against trainer on the rows of this very version (without any, on the older ones), and the policy's
@@ -150,7 +143,9 @@ class Updater:
         rollout = [rows.logp_rollout_BT.flatten() for rows in parts]
         found = mismatch(torch.cat(old), torch.cat(rollout), torch.cat(sampled))
         totals.mismatch_mean, totals.mismatch_max = found.mean, found.most
-        totals.mismatch_k3, totals.effective = found.k3, found.effective
+        totals.mismatch_k3 = found.k3
+        if self.objective.correction is None:  # else it is that of the correction's weights
+            totals.effective = found.effective
         entropies = torch.cat(
             [
                 known.entropy_BT[rows.sampled_BT]
@@ -168,15 +163,14 @@ class Updater:
             return packed_batches(rows, index, self.microbatch_tokens)
         return micro_batches(rows, index, self.microbatch_tokens)
 
-    def _optimiser_step(self, rows: Rows, known: StepRows, totals: Totals, *, key: str) -> None:
-        if self.objective.needs_new_before:
-            known = self._with_new(rows, known)
-        prepared = prepare(self.objective, known, self._generator(key))
-        metrics = self._backward(rows, prepared)
-        if metrics is None:  # a new log-probability was not finite: count it out of the denominators, and again
-            known = self._with_new(rows, known)
-            prepared = prepare(self.objective, known, self._generator(key))
-            metrics = self._backward(rows, prepared)
+    def _optimiser_step(self, rows: Rows, known: StepRows | None, totals: Totals, *, key: str) -> StepRows:
+        """known: of the weights before the update; None where the weights are still those. Returns what it was."""
+        one = self._in_one_pass(rows, key) if known is None else None
+        if one is not None:
+            known, prepared, metrics = one
+        else:
+            known = self._before(rows) if known is None else known
+            prepared, metrics = self._in_two_passes(rows, known, key)
         tokens = int(prepared.step.mask_BT.sum())
         wanted = tokens + prepared.nonfinite_tokens
         totals.nonfinite += prepared.nonfinite_tokens
@@ -193,6 +187,36 @@ class Updater:
         if prepared.step.correction_BT is not None:
             totals.effective = effective_sample_size(prepared.step.correction_BT, prepared.step.sampled)
         totals.norm += self.policy.apply()
+        return known
+
+    def _in_one_pass(self, rows: Rows, key: str) -> tuple[StepRows, Prepared, Metrics] | None:
+        """Old log-probabilities are read off the forward pass that has the gradient: a pass without gradient over the
+        same micro-batches gives the same bits. None where it would be other micro-batches (rows without loss are left
+        out of them), where the whole step needs the old ones first, and in the first update of a process, in which
+        `_check_ratio` compares the two passes."""
+        if not self._checked or self.policy.ranks.world > 1 or self.objective.needs_old_before:
+            return None
+        known = _step_rows(
+            rows,
+            logp_old_BT=torch.zeros_like(rows.logp_rollout_BT),
+            entropy_BT=torch.zeros_like(rows.logp_rollout_BT),
+        )
+        prepared = prepare(self.objective, known, self._generator(key))
+        if len(_rows_that_count(self.objective, prepared)) < len(rows):
+            return None
+        metrics = self._backward(rows, prepared, fills=known)
+        return None if metrics is None else (known, prepared, metrics)
+
+    def _in_two_passes(self, rows: Rows, known: StepRows, key: str) -> tuple[Prepared, Metrics | None]:
+        if self.objective.needs_new_before:
+            known = self._with_new(rows, known)
+        prepared = prepare(self.objective, known, self._generator(key))
+        metrics = self._backward(rows, prepared)
+        if metrics is None:  # a new log-probability was not finite: count it out of the denominators, and again
+            known = self._with_new(rows, known)
+            prepared = prepare(self.objective, known, self._generator(key))
+            metrics = self._backward(rows, prepared)
+        return prepared, metrics
 
     def _with_new(self, rows: Rows, known: StepRows) -> StepRows:
         micros = self._micros(rows, range(len(rows)))
@@ -203,16 +227,21 @@ class Updater:
         digest = hashlib.blake2b(f"{self.seed}:update:{key}".encode(), digest_size=8).digest()
         return torch.Generator().manual_seed(int.from_bytes(digest, "little") >> 1)
 
-    def _backward(self, rows: Rows, prepared: Prepared) -> Metrics | None:
-        """Gradients of the whole optimiser step, or None when a new log-probability is not finite."""
+    def _backward(self, rows: Rows, prepared: Prepared, *, fills: StepRows | None = None) -> Metrics | None:
+        """Gradients of the whole optimiser step, or None when a new log-probability is not finite.
+
+        fills: where the log-probabilities and entropies of this pass go; the old ones are then these.
+        """
         self.policy.zero_grad()
         index = _rows_that_count(self.objective, prepared)
-        bonus = self.objective.entropy_coef != 0
+        entropy: Entropy = "graph" if self.objective.entropy_coef != 0 else "none" if fills is None else "value"
         sums: Metrics = {}
         finite, ranks = True, self.policy.ranks
         for micro, counts in ranks.share(self._micros(rows, index)):
-            logp_MT, entropy_MT = self.policy.logprobs(micro, entropy=bonus)
+            logp_MT, entropy_MT = self.policy.logprobs(micro, entropy=entropy)
             step = prepared.step.rows(micro.index_M, logp_MT.cpu(), None if entropy_MT is None else entropy_MT.cpu())
+            if fills is not None:
+                step = _filled(fills, micro, step)
             finite = finite and bool(torch.isfinite(logp_MT.detach().cpu()[step.mask_BT]).all())
             if not finite and ranks.world == 1:
                 return None
@@ -237,6 +266,31 @@ class Updater:
                 f"before the first update new and old log-probabilities differ by {gap:.2g}; the model's "
                 "forward pass depends on something other than weights and tokens (dropout? an attention kernel?)",
             )
+
+
+def _step_rows(
+    rows: Rows, *, logp_old_BT: Tensor, entropy_BT: Tensor | None, logp_ref_BT: Tensor | None = None
+) -> StepRows:
+    return StepRows(
+        rewards_B=rows.rewards_B,
+        groups_B=rows.groups_B,
+        mask_BT=rows.mask_BT,
+        logp_old_BT=logp_old_BT,
+        logp_rollout_BT=rows.logp_rollout_BT,
+        logp_ref_BT=logp_ref_BT,
+        entropy_BT=entropy_BT,
+        greedy_B=rows.greedy_B,
+        demonstration_B=rows.demonstration_B,
+    )
+
+
+def _filled(fills: StepRows, micro: MicroBatch | PackedBatch, step: StepTensors) -> StepTensors:
+    """Writes a micro-batch's own log-probabilities down as the old ones; the slice with them."""
+    old_MT = step.logp_new_BT.detach()
+    fills.logp_old_BT[micro.index_M, : micro.width] = old_MT
+    if fills.entropy_BT is not None and step.entropy_BT is not None:
+        fills.entropy_BT[micro.index_M, : micro.width] = step.entropy_BT.detach()
+    return replace(step, logp_old_BT=old_MT)
 
 
 def _summed(sums: Metrics, ranks: Ranks) -> Metrics:

@@ -101,9 +101,9 @@ def test_padding_changes_no_logprob(policy: Policy) -> None:
     rows = rows_of([group((5, 6, 7), sample((8, 9, 10, EOS)))], version=0)
     micro = micro_batches(rows, [0], 100)[0]
     with torch.no_grad():
-        alone, entropy = policy.logprobs(micro, entropy=True)
+        alone, entropy = policy.logprobs(micro, entropy="value")
         for left, right in ((7, 0), (0, 7), (7, 100)):
-            shifted, entropy_shifted = policy.logprobs(padded(micro, left, right), entropy=True)
+            shifted, entropy_shifted = policy.logprobs(padded(micro, left, right), entropy="value")
             torch.testing.assert_close(shifted[:, :4], alone, rtol=0, atol=1e-5)
             assert entropy is not None
             assert entropy_shifted is not None
@@ -116,7 +116,7 @@ def test_logprobs_are_those_of_the_sampled_tokens(policy: Policy) -> None:
     rows = rows_of([group(prompt, sample(response))], version=0)
     micro = micro_batches(rows, [0], 100)[0]
     with torch.no_grad():
-        found, _ = policy.logprobs(micro, entropy=False)
+        found, _ = policy.logprobs(micro, entropy="none")
         logits = policy.model(input_ids=torch.tensor([prompt + response])).logits[0]
     expected = [logits[2 + t].log_softmax(-1)[token] for t, token in enumerate(response)]
     torch.testing.assert_close(found[0], torch.stack(expected), rtol=0, atol=1e-5)

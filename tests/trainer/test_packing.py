@@ -84,11 +84,13 @@ def test_no_row_sees_another(model_folder: Path) -> None:
     rows = rows_of(GROUPS, version=0)
     (micro,) = packed_batches(rows, range(len(rows)), 10_000)
     with torch.no_grad():
-        before, entropy = policy.logprobs(micro, entropy=True)
+        before, entropy = policy.logprobs(micro, entropy="value")
         changed = micro.ids_S.clone()
         changed[micro.segment_S == 4] = 5
-        after, _ = policy.logprobs(replace(micro, ids_S=changed), entropy=False)
-        padded, padded_entropy = policy.logprobs(micro_batches(rows, micro.index_M.tolist(), 10_000)[0], entropy=True)
+        after, _ = policy.logprobs(replace(micro, ids_S=changed), entropy="none")
+        padded, padded_entropy = policy.logprobs(
+            micro_batches(rows, micro.index_M.tolist(), 10_000)[0], entropy="value"
+        )
     others = torch.arange(len(before)) != 4
     assert torch.equal(before[others], after[others])
     assert not torch.equal(before[4], after[4])

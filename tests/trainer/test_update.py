@@ -22,7 +22,7 @@ from trainer.groups import RunStoppedError
 from trainer.loop import _step
 from trainer.objective import Objective
 from trainer.packing import PackedBatch
-from trainer.policy import Policy, load_model
+from trainer.policy import Entropy, Policy, load_model
 from trainer.rollout_group import Group, Sample
 from trainer.scorers import Scorer
 from trainer.sections import Optimiser
@@ -159,18 +159,21 @@ def test_a_few_engine_logprobs_that_are_not_finite_stop_only_losses_that_read_th
 
 def test_entropy_has_no_graph_without_a_bonus(start_run: StartRun) -> None:
     run = start_run()
-    seen: list[bool] = []
+    seen: list[Tensor | None] = []
     logprobs = run.policy.logprobs
 
-    def spy(micro: MicroBatch | PackedBatch, *, entropy: bool) -> tuple[Tensor, Tensor | None]:
-        seen.append(entropy)
-        return logprobs(micro, entropy=entropy)
+    def spy(micro: MicroBatch | PackedBatch, *, entropy: Entropy) -> tuple[Tensor, Tensor | None]:
+        found = logprobs(micro, entropy=entropy)
+        seen.append(found[1])
+        return found
 
     run.policy.logprobs = spy
-    totals = run.updater.update(run.source.fill(0, Clock()).kept, version=0)
-    assert seen
-    assert not any(seen)
-    assert totals.entropy > 0
+    groups = run.source.fill(0, Clock()).kept
+    for _ in range(2):  # the first update computes entropies in a pass of its own, the second in that of the gradient
+        totals = run.updater.update(groups, version=0)
+        assert totals.entropy > 0
+    assert any(entropy is not None for entropy in seen)
+    assert not any(entropy is not None and entropy.requires_grad for entropy in seen)
 
 
 def test_no_reference_is_loaded_without_a_kl_term(start_run: StartRun) -> None:
