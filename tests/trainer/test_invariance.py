@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from trainer.advantages import ADVANTAGES, Scores
-from trainer.losses import LOSSES
 from trainer.objective import Objective, Prepared, StepRows, loss, prepare
 
 OBJECTIVES: dict[str, Objective] = {
@@ -85,10 +84,7 @@ ROWS = rows_of(3, [1, 64, 7, 12, 3, 30, 9, 2], [3, 5])
 
 
 def step(objective: Objective, rows: StepRows, parts: list[list[int]]) -> tuple[Tensor, Tensor]:
-    """Loss and gradient by log-probability, accumulated over the parts. All rows are the policy's own where the loss
-    knows no others."""
-    if not LOSSES[objective.loss].demonstrations:
-        rows = replace(rows, demonstration_B=None)
+    """Loss and gradient by log-probability, accumulated over the parts."""
     prepared: Prepared = prepare(objective, rows)
     assert rows.logp_new_BT is not None
     leaf_BT = rows.logp_new_BT.clone().requires_grad_()
