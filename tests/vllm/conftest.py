@@ -8,8 +8,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from itertools import repeat
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
@@ -18,9 +18,7 @@ from transformers import LlamaConfig, PreTrainedModel
 from transformers.models.auto.modeling_auto import AutoModelForCausalLM
 
 from engines.build import VllmConfig
-from trainer.warmstart import build_tokenizer, save
-
-pytest.importorskip("vllm", reason="vLLM is installed in an environment of its own: tests/vllm/run.sh")
+from trainer.warmstart import Schedule, build_tokenizer, finetune, save
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 START_S = 600.0
@@ -29,11 +27,6 @@ QUESTIONS, ANSWERS = ("3+4=?", "5+3=?", "2+2=?", "9+1=?"), ("7", "8")
 
 ENDS = (2, *range(40, 70))
 """Many end tokens: random weights seldom draw one given token, and the rows are to end at different times."""
-
-
-@pytest.fixture(autouse=True)
-def _limit(request: pytest.FixtureRequest) -> None:
-    request.node.add_marker(pytest.mark.timeout(START_S + 300))
 
 
 def new_model(*, tied: bool) -> PreTrainedModel:
@@ -87,20 +80,11 @@ def guesser(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for asked in QUESTIONS
         for answer in ANSWERS
     ]
-    optimiser = torch.optim.AdamW(model.parameters(), lr=3e-3)
-    for _ in range(60):
-        losses = [_loss(model, list(prompt), list(ending)) for prompt, ending in pairs]
-        optimiser.zero_grad()
-        torch.stack(losses).mean().backward()
-        optimiser.step()
+    for _ in finetune(model, repeat(pairs), Schedule(learning_rate=3e-3, steps=60)):  # pyright: ignore[reportArgumentType]
+        pass
     model.generation_config.eos_token_id = 2
     save(model, tokenizer, path)
     return path
-
-
-def _loss(model: Any, prompt: list[int], ending: list[int]) -> torch.Tensor:
-    logits_TV = model(input_ids=torch.tensor([[*prompt, *ending]])).logits[0, len(prompt) - 1 : -1]
-    return torch.nn.functional.cross_entropy(logits_TV, torch.tensor(ending))
 
 
 @pytest.fixture(scope="session")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from trainer.policy import Policy
 from trainer.probe import VLLM_FLOAT32, Probe
 from trainer.sections import Optimiser
 from trainer.warmstart import save
+
+pytestmark = pytest.mark.skipif(find_spec("vllm") is None, reason="in an environment of its own: tests/vllm/run.sh")
 
 PROMPTS: list[list[int]] = [[3 + (11 * i + 5 * j) % 380 for j in range(3 + i % 5)] for i in range(11)]
 PARAMS = SamplingParams(n=4, max_tokens=24, seed=5, keys=tuple(f"p{i}" for i in range(11)))
