@@ -15,7 +15,7 @@ from pipeline.rollouts import request_for
 from trainer.prompts import Task
 from trainer.sections import Optimiser, Sampling, Template
 from trainer.template import check_tokenizer, encode
-from verifiers import verify_many
+from verifiers import check_gold, verify_many
 from verifiers.audit import RowError, check_options
 from verifiers.reward import parse_options
 from verifiers.verdict import Status
@@ -87,15 +87,27 @@ def _check_options_of(problem: Problem) -> None:
         raise RecipeError(f"{where}: verifier_options: {error}; curate again") from None
 
 
-def check_verifiers(tasks: Sequence[Task], workers: int | None) -> None:
+def _check_rubric(problem: Problem, *, judge: bool) -> None:
+    if not judge:
+        raise RecipeError(f"shards: row {problem.id}: the verifier 'rubric' needs a judge; add a table reward.judge")
+    usable = check_gold(problem.ground_truth or "-", "rubric", parse_options(problem.verifier_options))
+    if usable.status is not Status.CORRECT:
+        raise RecipeError(f"shards: row {problem.id}: verifier_options: {usable.detail}; curate again")
+
+
+def check_verifiers(tasks: Sequence[Task], workers: int | None, *, judge: bool = False) -> None:
     """For each data source the verifier must accept a known-right and not accept a known-wrong answer.
 
     A few golds a source are tried: one odd gold is the curation's business, a source without a good one is ours.
+    judge: whether there is one, which rubrics need; they know no right answer that could be tried.
     Raises RecipeError, also for a row that names an unknown verifier or option.
     """
     by_source: dict[str, list[Problem]] = {}
     for task in tasks:
         _check_options_of(task.problem)
+        if task.problem.verifier == "rubric":
+            _check_rubric(task.problem, judge=judge)
+            continue
         by_source.setdefault(task.problem.data_source, []).append(task.problem)
     for source, problems in sorted(by_source.items()):
         probes = problems[:PROBES_PER_SOURCE]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import cycle, islice
 
 from engines.engine import Completion, Sampler, SamplingParams
@@ -19,7 +19,7 @@ from trainer.first_batch import FirstBatch
 from trainer.prompts import Draw, PromptStream
 from trainer.rewards import outcome, shaped
 from trainer.rollout_group import Group, Sample, pass_rate_histogram
-from trainer.scorers import Scorer
+from trainer.scorers import Scorer, Telling
 from trainer.sections import GroupFilter, Reward, Sampling
 from verifiers.verdict import Status, Verdict
 
@@ -41,6 +41,7 @@ class Filled:
     stale: groups that would be too old when they are trained on.  filtered: drawn ones that teach nothing.
     exhausted: the rounds did not fill the batch.
     skipped: prompts left out unseen since the start of the run.
+    told: numbers of the scorer's own, by their names in the metrics.
     """
 
     kept: list[Group]
@@ -54,6 +55,7 @@ class Filled:
     skipped: int
     generate_s: float
     score_s: float
+    told: dict[str, float] = field(default_factory=dict)
 
     @property
     def generated_tokens(self) -> int:
@@ -140,6 +142,7 @@ class GroupSource:
             skipped=self.stream.skipped,
             generate_s=clock.take("generate"),
             score_s=clock.take("score"),
+            told=self.scorer.take() if isinstance(self.scorer, Telling) else {},
         )
 
     def _young(self, groups: Sequence[Group], version: int) -> list[Group]:

@@ -43,6 +43,7 @@ def sampling_metrics(filled: Filled) -> Numbers:
         "length/truncated_share": _mean(float(sample.finish_reason == "length") for sample in samples),
         "time/generate_s": filled.generate_s,
         "time/score_s": filled.score_s,
+        **filled.told,
     }
 
 

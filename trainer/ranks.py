@@ -22,7 +22,7 @@ from transformers import PreTrainedModel
 
 from engines.engine import Completion, Prompt, Sampler, SamplingParams
 from trainer.prompts import Draw
-from trainer.scorers import Scorer
+from trainer.scorers import Scorer, Telling
 from verifiers.verdict import Verdict
 
 T = TypeVar("T")
@@ -159,3 +159,6 @@ class FirstScorer:
 
     def __call__(self, samples: Sequence[tuple[Draw, int, Completion]], /) -> Sequence[Verdict]:
         return self.ranks.from_first(lambda: list(self.scorer(samples)))
+
+    def take(self) -> dict[str, float]:
+        return self.ranks.from_first(lambda: self.scorer.take() if isinstance(self.scorer, Telling) else {})

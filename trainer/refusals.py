@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from trainer.config import TrainConfig
     from trainer.sections import Choice
 
+MIN_VOTERS = 3
+"""Of two samples that differ the first one would be right."""
+
 
 def check(config: TrainConfig) -> None:
     """What the types cannot say. Raises RecipeError with every problem found."""
@@ -147,7 +150,7 @@ def _whole(value: object, least: int) -> bool:
 
 
 def _rewards(config: TrainConfig) -> list[str]:
-    length, problems = config.reward.length, []
+    length, problems = config.reward.length, _labels(config)
     if config.reward.length_after < 0 or (length is None and config.reward.length_after):
         problems.append(
             "reward.length_after: counts updates before reward.length begins; without a length it says nothing"
@@ -160,6 +163,21 @@ def _rewards(config: TrainConfig) -> list[str]:
     target = length.options.get("target", 1)
     if not isinstance(target, int) or not 1 <= target <= config.sampling.max_tokens:
         problems.append("reward.length.options: target must be a whole number from 1 to sampling.max_tokens")
+    return problems
+
+
+def _labels(config: TrainConfig) -> list[str]:
+    problems = []
+    if config.reward.judge is not None and config.reward.kind != "verdict":
+        problems.append(f'reward.judge: is never asked with reward.kind = "{config.reward.kind}"; leave it out')
+    if config.reward.kind != "majority":
+        return problems
+    if config.sampling.samples < MIN_VOTERS:
+        problems.append(f'reward.kind = "majority": a majority wants sampling.samples of {MIN_VOTERS} or more')
+    if config.advantage.name == "greedy":
+        problems.append('reward.kind = "majority": advantage greedy scores one response alone, which is no majority')
+    if config.demonstrations is not None:
+        problems.append('reward.kind = "majority": demonstrations are judged by their golds; leave them out')
     return problems
 
 

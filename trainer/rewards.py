@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from verifiers.reward import soft_overlong
+from verifiers.rubric import weighted_share
 from verifiers.verdict import Status, Verdict, correct, incorrect
 
 if TYPE_CHECKING:
@@ -104,11 +105,8 @@ def turn_returns(scores: Sequence[float], *, gamma: float = 0.4) -> list[float]:
     return returns[::-1]
 
 
-def rubric(weights: Sequence[float], satisfied: Sequence[bool]) -> float:
-    """Weighted share of the rubric's items (RaR, arXiv 2507.17746); negative weights are pitfalls; within [0, 1]."""
-    whole = sum(weight for weight in weights if weight > 0)
-    reached = sum(weight for weight, met in zip(weights, satisfied, strict=True) if met)
-    return min(max(reached / whole, 0.0), 1.0) if whole > 0 else 0.0
+rubric = weighted_share
+"""RaR (arXiv 2507.17746): the weighted share of a rubric's items that are satisfied."""
 
 
 def majority_rewards(answers: Sequence[str | None]) -> tuple[str | None, list[float], float]:

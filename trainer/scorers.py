@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from engines.engine import Completion
 from pipeline.rollouts import request_for
@@ -17,6 +17,15 @@ class Scorer(Protocol):
     """Judges the samples of a generation round; one verdict a sample, in order."""
 
     def __call__(self, samples: Sequence[tuple[Draw, int, Completion]], /) -> Sequence[Verdict]: ...
+
+
+@runtime_checkable
+class Telling(Protocol):
+    """A scorer with numbers of its own for the metrics of a step."""
+
+    def take(self) -> dict[str, float]:
+        """Those since the last call, by their names."""
+        ...
 
 
 class VerifierScorer:

@@ -10,6 +10,7 @@ from pydantic import Discriminator, Tag
 
 from engines.build import EndpointConfig, VllmConfig
 from pipeline.config import STRICT
+from pipeline.judging import JudgeConfig
 
 Option = bool | int | float | str | None
 
@@ -175,7 +176,10 @@ class GroupFilter:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reward:
-    """kind: `verdict`, or `random` for the control run (right with probability 1/2, keyed, whatever was written).
+    """kind: `verdict`; `majority`: right is what most samples of a prompt answer, no gold is read (TTRL); or `random`
+    for the control run (right with probability 1/2, keyed, whatever was written).
+
+    judge: a model behind the rules of the verifiers (verifiers/README.md); the verifier `rubric` needs one.
 
     correct, wrong: the outcome rewards.  overlong_cache: soft punishment over the last tokens of the budget (DAPO),
     0 = off.  overlong_filter: truncated responses stay in the statistics and leave the loss.
@@ -185,7 +189,8 @@ class Reward:
     """
 
     __pydantic_config__ = STRICT
-    kind: Literal["verdict", "random"] = "verdict"
+    kind: Literal["verdict", "majority", "random"] = "verdict"
+    judge: JudgeConfig | None = None
     correct: float = 1.0
     wrong: float = 0.0
     overlong_cache: int = 0

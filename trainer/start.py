@@ -24,6 +24,7 @@ from trainer.engines import DRAWN_AHEAD
 from trainer.evaluate import problems_digest
 from trainer.first_batch import FirstBatch, open_first_batch
 from trainer.groups import Filled, GroupSource
+from trainer.judged import MajorityScorer, judge_of, open_judged
 from trainer.lora import add_adapter, float32_head
 from trainer.policy import Policy, load_model
 from trainer.probe import TOKENS, Probe
@@ -76,8 +77,8 @@ def start(config: TrainConfig, folder: RunFolder, console: Console, scorer: Scor
     tasks = make_tasks(problems, config.template, config.sampling, tokenizer, ends, console)
     check_room(model, tasks, config.sampling)
     if scorer is None:
-        ranks.from_first(lambda: check_verifiers(tasks, config.reward.verifier_workers))
-        scorer = _own_scorer(config)
+        ranks.from_first(lambda: _check_golds(config, tasks))
+        scorer = _own_scorer(config, folder, ranks)
     pool = ranks.from_first(partial(open_demonstrations, config, tasks, tokenizer, ends, scorer, console))
     digest, beside = TorchEngine(model, tokenizer).digest, open_engine(config, model)
     samplers = digest if beside is None or config.sampling.reuse is None else beside.digest
@@ -85,7 +86,10 @@ def start(config: TrainConfig, folder: RunFolder, console: Console, scorer: Scor
     if ranks.first:
         folder.keep_recipe(config)
     here = checkpoint.environment(
-        torch.get_num_threads(), str(model.device), **_inputs(digest, problems, first_batch, pool, ranks)
+        torch.get_num_threads(),
+        str(model.device),
+        **_inputs(digest, problems, first_batch, pool, ranks),
+        **judge_of(scorer),
     )
     torch.set_num_threads(ranks.from_first(lambda: folder.enforce_environment(here))["threads"])
     check_packing(model, config.optimiser)
@@ -193,10 +197,20 @@ def _resume(
     return state, ready
 
 
-def _own_scorer(config: TrainConfig) -> Scorer:
-    if config.reward.kind == "random":
+def _check_golds(config: TrainConfig, tasks: list[Task]) -> None:
+    if config.reward.kind != "majority":  # which reads none
+        check_verifiers(tasks, config.reward.verifier_workers, judge=config.reward.judge is not None)
+
+
+def _own_scorer(config: TrainConfig, folder: RunFolder, ranks: Ranks) -> Scorer:
+    reward = config.reward
+    if reward.kind == "random":
         return RandomScorer(config.seed)
-    return VerifierScorer(config.reward.verifier_workers)
+    if reward.kind == "majority":
+        return MajorityScorer(reward.verifier_workers)
+    if reward.judge is not None and ranks.first:  # the only one that scores
+        return open_judged(reward.judge, config.seed, folder.path, reward.verifier_workers)
+    return VerifierScorer(reward.verifier_workers)
 
 
 def _eval_problems(config: TrainConfig) -> list[Problem]:

@@ -103,11 +103,19 @@ _OPENER = re.compile(
     re.I | re.S,
 )
 """Openings of a solution that earn rewards from general judges (arXiv:2507.08794), and talk about an answer."""
+_ADDRESSED = re.compile(
+    r"\b(?:ignore|disregard|forget)\b.{0,60}\b(?:instructions?|prompts?|reference|above|previous)\b"
+    r"|\b(?:grader|evaluator|ground.?truth|(?:reference|standard|student'?s?) answer|test mode|final decision)\b"
+    r"|\bjudge?ment\b"
+    r"|\b(?:reply|respond|output|answer) (?:with )?[\"'\[]?(?:A|B|yes|correct)\b|\bverified as (?:correct|right)\b",
+    re.I | re.S,
+)
+"""Words to whoever grades."""
 
 
 def emptiness(answer: str) -> str:
-    """Why a text is no answer that a judge should be asked about: symbols, code, template, opener, length; "" if it is
-    one. Cheap marks of the known attacks, so that they reach no judge, whatever it would say."""
+    """Why a text is no answer that a judge should be asked about: symbols, code, template, opener, injection, length;
+    "" if it is one. Cheap marks of the known attacks, so that they reach no judge, whatever it would say."""
     if len(answer) > MAX_ANSWER:
         return "length"
     shown = field(answer, MAX_ANSWER)
@@ -117,5 +125,7 @@ def emptiness(answer: str) -> str:
         return "template"
     if _CODE.search(answer):
         return "code"
+    if _ADDRESSED.search(answer):
+        return "injection"
     bare = re.sub(r"\\[A-Za-z]+|[{}$]", "", answer).strip()
     return "opener" if _OPENER.fullmatch(bare) or bare.endswith((":", "：")) else ""

@@ -42,6 +42,8 @@ def verify_qa(response: str, ground_truth: str | Sequence[str], /) -> Verdict:
     apart = unglued(text)
     if not how and apart != text:
         how, _ = _judged(aliases, Reading(apart))
+    if how and how != "exact" and not _all_boxes(aliases, response):
+        return incorrect("hedged", text[:SHOWN])
     if how:
         return correct(how, text[:SHOWN])
     f1 = max(token_f1(found.words, item.words) for item in aliases)
@@ -62,6 +64,14 @@ def token_f1(left: Sequence[str], right: Sequence[str]) -> float:
     """Harmonic mean of precision and recall over words, as in SQuAD."""
     common = sum((Counter(left) & Counter(right)).values())
     return 2 * common / (len(left) + len(right)) if common else 0.0
+
+
+def _all_boxes(aliases: Sequence[Alias], response: str) -> bool:
+    """Of neighbouring boxes each one must hold the answer: Lyon and Paris in two boxes are two answers."""
+    answer = extract.final_answer(response)
+    if answer.source != "boxes" or answer.text is None:
+        return True
+    return all(_judged(aliases, Reading(part))[0] for part in answer.text.split(" ; "))
 
 
 def _judged(aliases: Sequence[Alias], found: Reading) -> tuple[str, str]:

@@ -39,6 +39,7 @@ WITHHELD = {
     "template": "a template or control token",
     "code": "code",
     "opener": "talk about an answer",
+    "injection": "words to the grader",
     "length": "a text too long for an answer",
 }
 
