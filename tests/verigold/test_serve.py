@@ -112,7 +112,7 @@ def service() -> Iterator[Service]:
 @pytest.fixture(scope="module")
 def hasty() -> Iterator[Service]:
     """Nothing may take long here."""
-    with started(with_limits(workers=1, deadline_s=1.0, body_s=0.5, head_s=0.5, grace_s=0.5)) as found:
+    with started(with_limits(workers=1, deadline_s=1.0, body_s=2.0, head_s=0.5, unread_s=0.5, grace_s=0.5)) as found:
         yield found
 
 
@@ -250,6 +250,7 @@ HOSTILE: dict[str, tuple[bytes, int, str, int | None]] = {
     "gold is null": (row_with(ground_truth=None), 422, "row-invalid", 1),
     "gold is an empty list": (row_with(ground_truth=[]), 422, "row-invalid", 1),
     "gold is a list of numbers": (row_with(ground_truth=[7]), 422, "row-invalid", 1),
+    "id is too long": (row_with(id="x" * 20_001), 422, "row-too-long", 1),
     "id is a truth value": (row_with(id=True), 422, "row-invalid", 1),
     "unknown verifier": (row_with(verifier="nath"), 422, "row-invalid", 1),
     "verifier is a list": (row_with(verifier=["math"]), 422, "row-invalid", 1),
@@ -369,6 +370,24 @@ def test_a_body_that_does_not_end_is_answered_and_cut_off(hasty: Service) -> Non
     with hasty.socket() as sent:
         sent.sendall(HEAD + b"\r\n{")
     assert httpx.get(f"{hasty.url}/health").json()["status"] == "ok"
+
+
+def test_an_answer_that_nobody_takes_is_dropped(hasty: Service) -> None:
+    """Six megabytes are more than the kernel keeps for a client that does not read."""
+    body = json.dumps({"rows": [HALF | {"id": "x" * 1_000_000}] * 6}).encode()
+    with socket.socket() as sent:
+        sent.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        sent.connect(("127.0.0.1", int(hasty.url.rpartition(":")[2])))
+        ours = sent.getsockname()[1]
+        server = psutil.Process(hasty.process.pid)
+
+        def kept() -> bool:
+            return any(one.raddr and one.raddr.port == ours for one in server.net_connections("tcp"))
+
+        sent.sendall(b"POST /reward HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+        assert kept()
+        eventually(lambda: not kept())
+    assert hasty.metric("verigold_held_bytes ") == 0
 
 
 def test_what_is_not_http_is_refused(hasty: Service) -> None:
@@ -502,6 +521,7 @@ def test_mistakes_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"queue": 100, "max_rows": 51}, "--queue 100"),
         ({"verifier": "nath"}, "did you mean 'math'"),
         ({"undecided": float("nan")}, "--undecided nan"),
+        ({"deadline": float("inf")}, "--deadline inf"),
     ]
     for mistake, told in mistakes:
         with pytest.raises(RecipeError, match=told):

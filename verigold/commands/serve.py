@@ -49,8 +49,9 @@ def command(
         from verigold.service.server import listen, serve
     except ModuleNotFoundError as missing:
         raise RecipeError(f"serve: {missing.name} is not installed; pip install 'verigold[serve]'") from None
-    if not math.isfinite(undecided):
-        raise RecipeError(f"--undecided {undecided}: must be a finite number")
+    for name, number in (("--undecided", undecided), ("--deadline", deadline)):
+        if not math.isfinite(number):
+            raise RecipeError(f"{name} {number}: must be a finite number")
     if queue < 2 * max_rows:
         raise RecipeError(f"--queue {queue}: one client may fill half of it, so at least twice --max-rows ({max_rows})")
     try:

@@ -158,6 +158,8 @@ def _row(value: Any, place: int, limits: Limits) -> Row:
     identity = fields.get("id")
     if not (identity is None or type(identity) in (str, int)):
         raise Refusal(422, "row-invalid", f"'id' must be a text or an integer, got {_kind(identity)}", row=place)
+    if isinstance(identity, str):
+        _text(identity, "id", place, limits)
     verifier = fields.get("verifier") or limits.verifier
     options = _options(fields.get("verifier_options"), verifier, place, limits)
     return Row(request=request(response, golds, verifier, options), id=identity)

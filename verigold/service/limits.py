@@ -21,7 +21,7 @@ class Limits:
     """Bounds of one service.
 
     deadline_s: from a request's last byte to its answer.  body_s: from its head to its last byte.  head_s: for the
-    head.  grace_s: what requests get to finish after a stop.
+    head.  unread_s: for the client to take the answer.  grace_s: what requests get to finish after a stop.
     max_rows, max_chars, max_body_bytes: of one request, one response or ground truth, one body.  queued_rows: of all
     clients together; one client may hold half.  held_bytes: of the bodies of all requests under way.
     undecided: the number that trainers without a notion of undecided get.  verifier: of labels that name none.
@@ -31,6 +31,7 @@ class Limits:
     deadline_s: float = 60.0
     body_s: float = 30.0
     head_s: float = 10.0
+    unread_s: float = 30.0
     grace_s: float = 10.0
     max_rows: int = 1_024
     max_chars: int = 1_000_000

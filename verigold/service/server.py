@@ -82,10 +82,11 @@ class _Stopping(Server):
 
 def _protocol(limits: Limits) -> type[H11Protocol]:
     class Impatient(H11Protocol):
-        """A head must be there head_s after its first byte, or after the connection was made; and no more connections
-        are kept than the limit says."""
+        """A head must be there head_s after its first byte, or after the connection was made; an answer must have been
+        taken unread_s after it was given; and no more connections are kept than the limit says."""
 
         head: asyncio.TimerHandle | None = None
+        unread: asyncio.TimerHandle | None = None
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
@@ -94,22 +95,32 @@ def _protocol(limits: Limits) -> type[H11Protocol]:
             self._watch()
 
         def data_received(self, data: bytes) -> None:
+            self.unread = _cancelled(self.unread)
             super().data_received(data)
             self._watch()
 
+        def on_response_complete(self) -> None:
+            super().on_response_complete()
+            _cancelled(self.unread)
+            self.unread = self.loop.call_later(limits.unread_s, self._drop_unread)
+
         def connection_lost(self, exc: Exception | None) -> None:
-            self._forget()
+            self.head, self.unread = _cancelled(self.head), _cancelled(self.unread)
             super().connection_lost(exc)
 
         def _watch(self) -> None:
             if self.conn.their_state is not h11.IDLE:
-                self._forget()
+                self.head = _cancelled(self.head)
             elif self.head is None:
                 self.head = self.loop.call_later(limits.head_s, self.transport.close)
 
-        def _forget(self) -> None:
-            if self.head is not None:
-                self.head.cancel()
-                self.head = None
+        def _drop_unread(self) -> None:
+            if self.transport.get_write_buffer_size():
+                self.transport.abort()
 
     return Impatient
+
+
+def _cancelled(timer: asyncio.TimerHandle | None) -> None:
+    if timer is not None:
+        timer.cancel()

@@ -16,6 +16,7 @@ from verigold.service.metrics import Metrics
 from verigold.service.queue import Batch, FairQueue
 
 T = TypeVar("T")
+_START_S = 180.0
 
 
 class Desk:
@@ -31,7 +32,7 @@ class Desk:
         self._aborted = asyncio.Event()
 
     async def open(self) -> None:
-        """Returns when every worker is warm."""
+        """Returns when every worker is warm. Raises RuntimeError when one does not start."""
         self.lanes = [
             Lane(
                 self.queue,
@@ -41,7 +42,8 @@ class Desk:
             for _ in range(self.limits.workers)
         ]
         for lane in self.lanes:
-            await asyncio.to_thread(lane.ready.wait)
+            if not await asyncio.to_thread(lane.ready.wait, _START_S):
+                raise RuntimeError(f"a worker process was not ready after {_START_S:g} s")
 
     async def close(self) -> None:
         """No worker is left."""
