@@ -123,7 +123,8 @@ class EvalResult:
             "shards_digest": self.shards_digest,
             "n": len(self.problems),
             "greedy": asdict(interval(greedy)) if greedy else None,
-            "pass_at_1": asdict(interval(self.pass_at_1_values())) | {"samples": self.settings.samples},
+            "pass_at_1": asdict(interval(self.pass_at_1_values()))
+            | {"samples": self.settings.samples, "standard_error": standard_error(self.pass_at_1_values())},
             "pass_at_k": {str(k): asdict(interval(self.pass_at_k_values(k))) for k in ks},
             "maj_at_k": {str(k): asdict(interval(self.maj_at_k_values(k))) for k in votes_ks},
             "parts": self.parts(),
@@ -163,6 +164,11 @@ def interval(values: Sequence[float]) -> Estimate:
         (data,), np.mean, n_resamples=RESAMPLES, method="percentile", rng=np.random.default_rng(0)
     ).confidence_interval
     return Estimate(estimate=float(data.mean()), low=float(found.low), high=float(found.high))
+
+
+def standard_error(values: Sequence[float]) -> float | None:
+    """Of a mean over problems, each with its own share of right samples (avg@k); None for one problem alone."""
+    return float(stats.sem(values)) if len(values) > 1 else None
 
 
 def paired_difference(after: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Estimate]:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
 from pathlib import Path
+from typing import Any
 
 from pipeline.atomic import atomic_folder
 from pipeline.config import dump
@@ -36,6 +40,7 @@ def card(config: TrainConfig, summary: RunSummary) -> str:
         "",
         f"- Base model: `{config.model.name}`",
         f"- Problems: the shards `{config.shards.name}`",
+        *_sources(config.shards),
         f"- Algorithm: {config.algorithm or config.loss.name}, seed {config.seed}",
         f"- Steps: {summary.steps}; generated tokens: {summary.generated_tokens:,}; ended by: {summary.exit_reason}",
     ]
@@ -44,10 +49,35 @@ def card(config: TrainConfig, summary: RunSummary) -> str:
     return "\n".join([*lines, "", "## Recipe", "", "```toml", _portable(config).rstrip(), "```", ""])
 
 
+def _sources(shards: Path) -> list[str]:
+    """Where the problems came from and under which licences, by the curated folder's manifest."""
+    path = shards / "manifest.json"
+    if not path.is_file():
+        return []
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    kept = manifest["by_source"]
+    named = [
+        f"{source['name']} ({source['license']}, {kept[source['name']]['rows_kept']:,} problems)"
+        for source in manifest["sources"]
+        if kept[source["name"]]["rows_kept"]
+    ]
+    return [f"- Their sources: {', '.join(named)}"]
+
+
 def _portable(config: TrainConfig) -> str:
     """The recipe with file names instead of this machine's paths."""
     text = dump(config)
-    paths = [config.model, config.shards, *([config.evaluation.shards] if config.evaluation.shards else [])]
-    for path in sorted(paths, key=lambda item: -len(str(item))):
+    for path in sorted(set(_paths(config)), key=lambda item: -len(str(item))):
         text = text.replace(str(path), path.name)
     return text
+
+
+def _paths(value: Any) -> Iterator[Path]:
+    if isinstance(value, Path):
+        yield value
+    elif is_dataclass(value):
+        for field in fields(value):
+            yield from _paths(getattr(value, field.name))
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _paths(item)

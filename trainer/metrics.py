@@ -13,6 +13,9 @@ from trainer.rollout_group import Group, Sample
 
 Numbers = dict[str, float | int | None]
 
+HEDGED = "hedged"
+"""The verifiers' reason for a response that leaves several answers to choose from."""
+
 
 def sampling_metrics(filled: Filled) -> Numbers:
     """Of everything drawn in the step, except reward/kept_mean: of the groups trained on."""
@@ -31,11 +34,13 @@ def sampling_metrics(filled: Filled) -> Numbers:
         "groups/reused": sum(group.reused for group in filled.drawn),
         "groups/reused_tokens": sum(group.saved_tokens for group in filled.drawn),
         "groups/rounds": filled.rounds,
+        "groups/rollouts_per_kept": len(samples) / len(kept) if kept else None,
         "groups/skipped_total": filled.skipped,
         "groups/too_easy": sum(min(group.scores) == 1 for group in decided),
         "groups/too_hard": sum(max(group.scores) == 0 for group in decided),
         "reward/mean": _mean(sample.score for sample in samples if sample.score is not None),
         "reward/undecided_share": _mean(float(sample.score is None) for sample in samples),
+        "reward/hedged_share": _mean(float(sample.reason == HEDGED) for sample in samples),
         "reward/kept_mean": _mean(score for group in filled.kept for score in group.scores),
         "length/mean": _mean(len(sample.token_ids) for sample in samples),
         "length/correct_mean": _mean(len(sample.token_ids) for sample in right),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -87,6 +88,8 @@ def test_a_real_model(model_folder: Path, problems: list[Problem]) -> None:
     assert value["n"] == 5
     assert value["greedy"] == {"estimate": 0.0, "low": 0.0, "high": 0.0}
     assert value["pass_at_1"]["samples"] == 2
+    rates = [row["pass_at_1"] for row in value["problems"]]
+    assert value["pass_at_1"]["standard_error"] == pytest.approx(statistics.stdev(rates) / len(rates) ** 0.5)
     assert list(value["pass_at_k"]) == ["1", "2", "4"]
     assert value["pass_at_k_problems"] == 3
     assert value["generated_tokens"] == (5 + 5 * 2 + 3 * 2) * 4

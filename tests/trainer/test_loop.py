@@ -72,6 +72,7 @@ def test_learns_what_is_rewarded(recipe: Recipe, scorer: Scorer, quiet: Console,
     assert first < 0.65
     assert last > 0.8
     assert rows[0]["mismatch/max_abs"] < 1e-4
+    assert rows[0]["groups/rollouts_per_kept"] == pytest.approx(4 / rows[0]["groups/kept_share"])
     assert abs(rows[0]["kl/old_new"]) < 1e-2
     assert (tmp_path / "run" / "final" / "model.safetensors").is_file()
     samples = lines(tmp_path / "run" / "rollouts" / "step-00001.jsonl")
@@ -81,7 +82,7 @@ def test_learns_what_is_rewarded(recipe: Recipe, scorer: Scorer, quiet: Console,
     ].keys()
 
 
-@pytest.mark.parametrize("verdict", [correct("always", None), incorrect("always", None)])
+@pytest.mark.parametrize("verdict", [correct("always", None), incorrect("hedged", None)])
 @pytest.mark.parametrize("policy", ["train", "replace", "skip", "error"])
 def test_constant_reward_ends(verdict: Verdict, policy: str, recipe: Recipe, quiet: Console, tmp_path: Path) -> None:
     config = recipe(steps=50, filter={"max_gen_batches": 2, "max_empty_steps": 2, "on_exhausted": policy})
@@ -93,6 +94,8 @@ def test_constant_reward_ends(verdict: Verdict, policy: str, recipe: Recipe, qui
         assert len(rows) == 2
         assert all(row["groups/drawn"] == 8 and row["version"] == 0 for row in rows)
         assert summary.steps == 2
+        assert {row["reward/hedged_share"] for row in rows} == {float(verdict.reason == "hedged")}
+        assert {row["groups/rollouts_per_kept"] for row in rows} == {None}
 
 
 def test_a_run_without_signal_that_was_killed_before_its_summary_ends_the_same(
@@ -296,6 +299,7 @@ def test_sigkill_and_the_same_command_again(recipe: Recipe, scorer: Scorer, quie
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 def test_five_sigkills_in_twenty_steps(recipe: Recipe, scorer: Scorer, quiet: Console, tmp_path: Path) -> None:
     """Three at random moments, two in the middle of a save: the same prompts in every step, bit-equal weights, and no
     more steps replayed than the interval of the checkpoints."""

@@ -129,6 +129,26 @@ def test_evaluations_in_training_carry_their_interval(root: Path, tmp_path: Path
     assert "step-00005" in training.render([folder])
 
 
+def test_majorities_parts_and_monitors_are_shown_where_they_were_measured(root: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "dapo"
+    shutil.copytree(root / "runs" / "dapo", folder)
+    (folder / "eval").mkdir()
+    half = {"estimate": 0.5, "low": 0.45, "high": 0.55}
+    told = {"n": 9, "greedy": None, "pass_at_1": half, "pass_at_k": {"1": half}, "generated_tokens": 7,
+            "maj_at_k": {"4": half, "16": half | {"estimate": 0.75}},
+            "parts": {"clean": {"n": 8, "pass_at_1": half | {"estimate": 0.25}}}}  # fmt: skip
+    (folder / "eval" / "final.json").write_text(json.dumps(told), encoding="utf-8")
+    rows = read_run(folder).metrics
+    more = [row | {"groups/rollouts_per_kept": 16.0, "reward/hedged_share": 0.125} for row in rows]
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in more), encoding="utf-8")
+    document = training.document([folder])
+    (found,) = [b for b in walk(document.blocks) if isinstance(b, Table) and b.caption.startswith("Evaluations on")]
+    assert [column.title for column in found.columns][-3:-1] == ["maj@16", "pass@1, clean"]
+    assert [cell.text for cell in found.rows[0]][-3:-1] == [percent(0.75), percent(0.25)]
+    titles = {block.title for block in walk(document.blocks) if isinstance(block, Figure)}
+    assert {"Responses drawn for a kept group", "Responses with several answers to choose from"} <= titles
+
+
 def test_a_batch_drawn_ahead_costs_what_was_waited_for_it(root: Path, tmp_path: Path) -> None:
     folder = tmp_path / "ahead"
     shutil.copytree(root / "runs" / "dapo", folder)

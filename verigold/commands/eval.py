@@ -122,7 +122,9 @@ def _print(result: dict[str, Any], against: Path | None) -> None:
     for name, part in result.get("parts", {}).items():
         rows[f"pass@1, {name}, {part['n']} problems"] = part["pass_at_1"]
     for name, value in rows.items():
-        table.add_row(name, f"{value['estimate']:.3f}", f"{value['low']:.3f} to {value['high']:.3f}")
+        error = value.get("standard_error")
+        told = "" if error is None else f" (s.e. {error:.3f})"
+        table.add_row(name, f"{value['estimate']:.3f}", f"{value['low']:.3f} to {value['high']:.3f}{told}")
     for name, value in _differences(result, against).items():
         table.add_row(f"{name} - {against}", f"{value.estimate:+.3f}", f"{value.low:+.3f} to {value.high:+.3f}")
     stdout_console().print(table)

@@ -29,6 +29,7 @@ from verigold.report.blocks import (
     verdict_tone,
     verdict_words,
 )
+from verigold.report.evaluations import telling_ks
 from verigold.report.findings import (
     NAMES,
     SHORT_NAMES,
@@ -214,7 +215,7 @@ def _comparison(found: Quickstart) -> list[Block]:
     missing = [_missing(f"There is no evaluation of: {NAMES[m]}") for m in NAMES if m not in found.evaluations]
     if not found.evaluations:
         return [_missing("Nothing was evaluated")]
-    ks = training.telling_ks(list(found.evaluations.values()))
+    ks = telling_ks(list(found.evaluations.values()))
     rows = []
     for model, value in found.evaluations.items():
         cells = [rate(score(found, model, key)) for key in ("greedy", "pass_at_1")]

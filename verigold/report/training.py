@@ -22,11 +22,11 @@ from verigold.report.blocks import (
     counted,
     left,
     plain,
-    rate,
     right,
 )
 from verigold.report.compute import STEP, at_equal_compute, check_evaluations, scaling
-from verigold.report.folders import TOKENS, Json, Run, as_text, flatten, read_run, table, whole
+from verigold.report.evaluations import comparison, named_evaluations
+from verigold.report.folders import TOKENS, Json, Run, as_text, flatten, read_run, whole
 from verigold.report.lines import Level, Point, Series, curves
 from verigold.report.page import to_html
 from verigold.report.words import (
@@ -50,6 +50,7 @@ ROWS_OF_FIGURE = 60
 
 PANELS: tuple[tuple[str, tuple[tuple[str, str], ...], bool], ...] = (
     ("Share of groups kept", (("groups/kept_share", ""),), True),
+    ("Responses drawn for a kept group", (("groups/rollouts_per_kept", ""),), False),
     ("Length of responses, tokens", (("length/correct_mean", "right"), ("length/wrong_mean", "wrong")), False),
     ("Truncated responses", (("length/truncated_share", ""),), True),
     ("Tokens clipped", (("clip/low_share", "low"), ("clip/high_share", "high")), True),
@@ -57,6 +58,7 @@ PANELS: tuple[tuple[str, tuple[tuple[str, str], ...], bool], ...] = (
     ("Gradient norm before clipping", (("grad/norm", ""),), False),
     ("Sampler against trainer, mean |Δ log p|", (("mismatch/mean_abs", ""),), False),
     ("Undecided responses", (("reward/undecided_share", ""),), True),
+    ("Responses with several answers to choose from", (("reward/hedged_share", ""),), True),
     ("Drawing hidden behind training", (("time/overlap_share", ""),), True),
     ("Generated tokens per second of the whole step", (("throughput", ""),), False),
 )
@@ -237,39 +239,6 @@ def panel(runs: Sequence[Run], title: str, keys: Sequence[tuple[str, str]], shar
         return None
     text = "First step to last: " + _ends(series, percent if shares else _significant)
     return curve_figure(title, text, series, shares=shares, small=True)
-
-
-def named_evaluations(run: Run) -> list[tuple[str, Json]]:
-    """The evaluations of a run that stand in its table: those with a name, and the last one in training."""
-    steps = [label for label in run.evaluations if label.startswith(STEP)]
-    chosen = [label for label in run.evaluations if label not in steps] + steps[-1:]
-    return [(f"{run.name}: {label}", run.evaluations[label]) for label in chosen]
-
-
-def telling_ks(evaluations: Sequence[Json]) -> list[int]:
-    """Of all k that pass@k was measured for: the largest, and the one nearest its square root."""
-    ks = {int(k) for value in evaluations for k in table(value.get("pass_at_k")) if str(k).isdigit()} - {1}
-    if not ks:
-        return []
-    return sorted({max(ks), min(ks, key=lambda k: abs(k - max(ks) ** 0.5))})
-
-
-def comparison(evaluations: Sequence[tuple[str, Json]]) -> Table:
-    """Evaluations side by side, with 95 % intervals."""
-    ks = telling_ks([value for _, value in evaluations])
-    rows = []
-    for name, value in evaluations:
-        cells = [rate(interval(value.get(key))) for key in ("greedy", "pass_at_1")]
-        cells += [rate(interval(table(value.get("pass_at_k")).get(str(k)))) for k in ks]
-        rows.append(
-            [plain(name), counted(number(value.get("n"))), *cells, counted(number(value.get("generated_tokens")))]
-        )
-    columns = [
-        *left("model"),
-        *right("problems", "greedy", "pass@1", *(f"pass@{k}" for k in ks), "tokens of the evaluation"),
-    ]
-    note = "Brackets are 95 % intervals by bootstrap over problems. pass@k is the unbiased estimate at temperature 1."
-    return Table(caption="Evaluations on held-out problems", columns=columns, rows=rows, note=note)
 
 
 def summary(runs: Sequence[Run]) -> str:
