@@ -277,8 +277,11 @@ class VllmEngine:
 
 def _start(config: VllmConfig, model: Model) -> tuple[Any, bool]:
     """vLLM's LLM, and whether it runs on the CPU."""
-    from vllm import LLM  # pyright: ignore[reportMissingImports]
-    from vllm.platforms import current_platform  # pyright: ignore[reportMissingImports]
+    try:
+        from vllm import LLM  # pyright: ignore[reportMissingImports]
+        from vllm.platforms import current_platform  # pyright: ignore[reportMissingImports]
+    except ImportError as error:
+        raise EngineError(f"vLLM is installed but cannot be imported ({_first_line(error)})") from error
 
     on_cpu = bool(current_platform.is_cpu())
     if config.sleep and on_cpu:
