@@ -1,0 +1,51 @@
+"""A judge behind the rules in stages that sample: whose verdicts are stored, and what the manifest says of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from engines.build import TorchConfig
+from pipeline import addition
+from pipeline.judging import JudgeConfig, open_panel
+from pipeline.rollouts import Rollout, judge, judge_digest
+from pipeline.sampling import Sampling, spent_entry
+from pipeline.stages.guessable import Guessable
+from tests.verifiers.judges import save_tiny_judge
+
+
+@pytest.fixture(scope="module")
+def judge_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_tiny_judge(tmp_path_factory.mktemp("judge") / "tiny")
+
+
+def rollout(text: str, finish_reason: str = "stop") -> Rollout:
+    return Rollout(
+        id="p", sampler_digest="s", prompt_digest="q", sample=0, stage="guessable", prefix="", text=text,
+        token_ids=None, logprobs=None, finish_reason=finish_reason, tokens=1,
+    )  # fmt: skip
+
+
+def test_verdicts_name_the_judge_that_stood_behind_them(judge_folder: Path) -> None:
+    config = JudgeConfig(engine=TorchConfig(model=judge_folder), share=1.0)
+    panel = open_panel(config, seed=0)
+    problem = replace(addition.problems(1, 1, split="pool")[0], ground_truth="x+1")
+    alone, judged = (judge([(problem, rollout("\\boxed{x-1}"))], one)[0] for one in (None, panel))
+    assert alone.status == "incorrect"
+    assert judged.judged_by == judge_digest(problem, panel) != alone.judged_by
+    other = open_panel(replace(config, share=0.5), seed=0)
+    assert judge_digest(problem, other) != judge_digest(problem, panel)
+    cut = judge([(problem, rollout("\\boxed{x-1}", "length"))], panel)[0]
+    assert (cut.status, cut.reason) == (alone.status, alone.reason)
+
+
+def test_the_manifest_holds_the_digests_of_the_prompts(judge_folder: Path) -> None:
+    engine = TorchConfig(model=judge_folder)
+    config = JudgeConfig(engine=engine, prompt="xverify", second=engine, second_prompt="instruct")
+    stage = Guessable(sampling=Sampling(engine=engine, judge=config))
+    found = spent_entry(stage, 3, 40)
+    assert found["judge_prompts"] == config.prompt_digests()
+    assert sorted(found["judge_prompts"]) == ["instruct", "xverify"]
+    assert spent_entry(Guessable(sampling=Sampling(engine=engine)), 3, 40) == {"samples": 3, "generated_tokens": 40}
