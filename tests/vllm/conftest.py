@@ -21,7 +21,7 @@ from engines.build import VllmConfig
 from trainer.warmstart import Schedule, build_tokenizer, finetune, save
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-START_S = 600.0
+START_S = 1500.0  # two processes import vLLM one after the other; a loaded machine takes its time
 QUESTIONS, ANSWERS = ("3+4=?", "5+3=?", "2+2=?", "9+1=?"), ("7", "8")
 """Every question is answered by either, as often by one as by the other."""
 

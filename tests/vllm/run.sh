@@ -22,4 +22,4 @@ if ! cmp -s "$list" "$env/installed"; then
     cp "$list" "$env/installed"
 fi
 echo "== vLLM: tests"
-"$python" -m pytest -q -p no:cacheprovider -o timeout=900 "${arguments[@]}"
+"$python" -m pytest -q -p no:cacheprovider -o timeout=1800 "${arguments[@]}"
