@@ -19,8 +19,9 @@ from trainer.policy import Policy
 def export(path: Path, policy: Policy, config: TrainConfig, summary: RunSummary) -> None:
     """Weights, tokenizer and card; whole or not at all. With LoRA the merged weights, and the adapter in adapter/."""
     with atomic_folder(path) as temporary:
-        if policy.adapter is not None:
-            save_merged(policy.adapter, config.model, temporary)
+        adapter = policy.unsharded_adapter()
+        if adapter is not None:
+            save_merged(adapter, config.model, temporary)
         else:
             policy.unsharded().save_pretrained(temporary)
         policy.tokenizer.save_pretrained(temporary)

@@ -94,8 +94,9 @@ class Policy:
         self.ranks = ranks
         self._keeps = "logits_to_keep" in inspect.signature(model.forward).parameters
         self.replica: PreTrainedModel | None = None
+        self._replica_adapter: PeftModel | None = None
         if ranks.world > 1:
-            self.replica = copy.deepcopy(model).requires_grad_(False).eval()
+            self._replica_adapter, self.replica = _replica(model, adapter)
             shard(model)
         self.model = model.eval()
         self.tokenizer = tokenizer
@@ -183,18 +184,30 @@ class Policy:
         """The model itself, or the replica whose weights are those of the last `synchronise`."""
         return self.model if self.replica is None else self.replica
 
+    def unsharded_adapter(self) -> PeftModel | None:
+        """The adapter with whole weights: of the model itself, or of the replica."""
+        return self.adapter if self.replica is None else self._replica_adapter
+
     def synchronise(self) -> None:
         """Copies the shards of all ranks into the replica."""
         if self.replica is None:
             return
         with torch.no_grad():
             for target, source in zip(self.replica.parameters(), self.model.parameters(), strict=True):
-                target.copy_(whole(source))
+                if source.requires_grad:
+                    target.copy_(whole(source))
 
     def reference(self) -> PreTrainedModel:
         """A frozen copy of the policy as it is now (of several ranks: a whole one on each)."""
         frozen = copy.deepcopy(self.unsharded())
         return frozen.requires_grad_(False).eval()
+
+
+def _replica(model: PreTrainedModel, adapter: PeftModel | None) -> tuple[PeftModel | None, PreTrainedModel]:
+    """A frozen copy of the model, with the adapter on it where there is one."""
+    copied = copy.deepcopy(adapter)
+    replica = copy.deepcopy(model) if copied is None else cast(PreTrainedModel, copied.get_base_model())
+    return copied, replica.requires_grad_(False).eval()
 
 
 def response_logprobs(

@@ -32,8 +32,6 @@ def check(config: TrainConfig) -> None:
 
 def check_ranks(config: TrainConfig, world: int) -> None:
     """What has one process only. Raises RecipeError."""
-    if world > 1 and config.lora is not None:
-        raise RecipeError("lora: trains in one process; start it without torchrun, or train all weights")
     if world > 1 and config.optimiser.share_prompts:
         raise RecipeError("optimiser.share_prompts: in one process only; leave it out, or start without torchrun")
     check_engine_ranks(config, world)

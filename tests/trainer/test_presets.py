@@ -35,7 +35,7 @@ CRITIC_FREE = {
 
 
 def test_the_field_is_there() -> None:
-    assert set(PRESETS) == CRITIC_FREE
+    assert set(PRESETS) >= CRITIC_FREE
 
 
 class FirstRight:

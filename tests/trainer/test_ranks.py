@@ -14,11 +14,10 @@ import safetensors.torch
 import torch
 from rich.console import Console
 
-from pipeline.config import RecipeError, dump
+from pipeline.config import dump
 from trainer.config import TrainConfig
 from trainer.loop import train
 from trainer.ranks import Ranks
-from trainer.refusals import check_ranks
 from trainer.scorers import Scorer
 
 HERE = Path(__file__).parent
@@ -44,14 +43,16 @@ for packing in (False, True):
     found = gradients(Path({model!r}), ranks, packing=packing)
     if ranks.first:
         safetensors.torch.save_file(found, out / f"gradients-{{packing}}.safetensors")
-config = load_recipe([out / "recipe.toml"])
-train(config, out / "run", console=Console(quiet=True), scorer=EvenScorer())
-if ranks.first:
-    shutil.copytree(out / "run", out / "cut")
-    (out / "cut" / "summary.json").unlink()
-    shutil.rmtree(out / "cut" / "checkpoints" / "step-00004")
-ranks.wait()
-train(config, out / "cut", console=Console(quiet=True), scorer=EvenScorer())
+for name in ("all", "adapter"):
+    config = load_recipe([out / f"{{name}}.toml"])
+    run, cut = out / f"{{name}}-run", out / f"{{name}}-cut"
+    train(config, run, console=Console(quiet=True), scorer=EvenScorer())
+    if ranks.first:
+        shutil.copytree(run, cut)
+        (cut / "summary.json").unlink()
+        shutil.rmtree(cut / "checkpoints" / "step-00004")
+    ranks.wait()
+    train(config, cut, console=Console(quiet=True), scorer=EvenScorer())
 leave(ranks)
 """
 
@@ -63,11 +64,13 @@ def torchrun(script: Path) -> None:
 
 @pytest.mark.slow
 def test_two_ranks_are_one(recipe: Recipe, scorer: Scorer, quiet: Console, tmp_path: Path, model_folder: Path) -> None:
-    """Nine rows of 1 to 12 tokens in unequal parts. Gradients and metrics in float64 within 1e-10, padded and packed; a
-    run in float32 goes the same way, and its resume is bit-exact."""
-    config = recipe(steps=4, algorithm="grpo_kl")
-    train(config, tmp_path / "alone", console=quiet, scorer=scorer)
-    (tmp_path / "recipe.toml").write_text(dump(config), encoding="utf-8")
+    """Nine rows of 1 to 12 tokens in unequal parts. Gradients and metrics in float64 within 1e-10, padded and packed,
+    of all weights and of an adapter; runs in float32 go the same way, and their resumes are bit-exact."""
+    pytest.importorskip("peft")
+    plain = {"steps": 4, "algorithm": "grpo_kl"}
+    for name, config in (("all", recipe(**plain)), ("adapter", recipe(**plain, lora={"rank": 4, "alpha": 8}))):
+        train(config, tmp_path / f"{name}-alone", console=quiet, scorer=scorer)
+        (tmp_path / f"{name}.toml").write_text(dump(config), encoding="utf-8")
     script = tmp_path / "script.py"
     root = str(HERE.parents[1])
     script.write_text(
@@ -85,9 +88,11 @@ def test_two_ranks_are_one(recipe: Recipe, scorer: Scorer, quiet: Console, tmp_p
         assert any(bool(value.any()) for value in one.values())
         for name, value in one.items():
             torch.testing.assert_close(two[name], value, rtol=0, atol=1e-10, msg=name)
-    assert_close_runs(tmp_path / "alone", tmp_path / "run")
-    weights = [(tmp_path / name / "final" / "model.safetensors").read_bytes() for name in ("run", "cut")]
-    assert weights[0] == weights[1]
+    for name in ("all", "adapter"):
+        assert_close_runs(tmp_path / f"{name}-alone", tmp_path / f"{name}-run")
+        runs = (tmp_path / f"{name}-{part}" / "final" / "model.safetensors" for part in ("run", "cut"))
+        assert len({path.read_bytes() for path in runs}) == 1
+    assert (tmp_path / "adapter-run" / "final" / "adapter" / "adapter_model.safetensors").is_file()
 
 
 def assert_close_runs(one: Path, other: Path) -> None:
@@ -106,9 +111,3 @@ def test_every_rank_gets_equally_many_appointments() -> None:
         shares = [Ranks(rank, 3).share(list(range(count))) for rank in range(3)]
         assert len({len(share) for share in shares}) == 1
         assert sorted(item for share in shares for item, counts in share if counts) == list(range(count))
-
-
-def test_adapters_train_in_one_process(recipe: Recipe) -> None:
-    check_ranks(recipe(lora={}), 1)
-    with pytest.raises(RecipeError, match="without torchrun"):
-        check_ranks(recipe(lora={}), 2)
