@@ -35,6 +35,7 @@ from pipeline.readers import RawRow, read_raw
 from pipeline.reasoning_gym import GymTask, entries, package_version, scorer_options
 from pipeline.stage import Drop
 from pipeline.version import file_digest
+from verifiers.rubric import read_criteria
 
 QUESTION_SHOWN = 2000
 
@@ -57,6 +58,7 @@ class Source:
     answer_list: what a list of answers means: exactly one is expected, accepted aliases, or all are asked for.
     answer_separator: a text that holds several answers is cut there into a list.
     choices: field with the answer options; they are added to the question as lettered lines.
+    criteria: field with a rubric, a list of {criterion, weight}, for `verifier = "rubric"`.
     image: field with the question's picture; a row that has one cannot be answered from its text (`needs-image`).
     where: field -> values; rows with another value are left out (`filtered`).
     license_field: field with the row's own licence.
@@ -80,6 +82,7 @@ class Source:
     answer_list: AnswerList = "one"
     answer_separator: str | None = None
     choices: str | None = None
+    criteria: str | None = None
     image: str | None = None
     where: dict[str, tuple[FieldValue, ...]] = field(default_factory=dict)
     license_field: str | None = None
@@ -95,7 +98,7 @@ class Source:
     @property
     def fields_needed(self) -> tuple[str, ...]:
         """Fields that at least one row must have."""
-        further = (self.choices, self.image, self.license_field, *self.where)
+        further = (self.choices, self.criteria, self.image, self.license_field, *self.where)
         return (*self.question_fields, self.answer, *(name for name in further if name is not None))
 
     @property
@@ -266,6 +269,8 @@ def _answer(source: Source, row: Mapping[str, Any]) -> tuple[str, dict[str, Any]
     options = dict(source.verifier_options)
     if source.reasoning_gym is not None and source.verifier == "reasoning_gym":
         options |= scorer_options(source.reasoning_gym, dict(row))
+    if source.criteria is not None:
+        options["criteria"] = _criteria(row, source.criteria)
     if value is MISSING:
         raise UnreadableError("missing-field", f"field '{source.answer}' is missing")
     if source.answer_pattern == "json":
@@ -286,6 +291,14 @@ def _answer(source: Source, row: Mapping[str, Any]) -> tuple[str, dict[str, Any]
     if gold is None or is_missing_gold(gold, source.verifier):
         raise UnreadableError("no-gold", f"field '{source.answer}' has no gold ({source.answer_pattern})")
     return encodable(gold, "gold"), options
+
+
+def _criteria(row: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    try:
+        found = read_criteria(value_at(row, name))
+    except ValueError as error:
+        raise UnreadableError("no-gold", f"field '{name}': {error}") from None
+    return [{"criterion": encodable(one.text, "criterion"), "weight": one.weight} for one in found]
 
 
 def _license(source: Source, row: Mapping[str, Any]) -> str:

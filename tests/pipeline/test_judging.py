@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from pipeline import addition
 from pipeline.judging import JudgeConfig, open_panel
 from pipeline.rollouts import Rollout, judge, judge_digest
 from pipeline.sampling import Sampling, spent_entry
+from pipeline.sources import Source, read_source
 from pipeline.stages.guessable import Guessable
 from tests.verifiers.judges import save_tiny_judge
 
@@ -49,3 +51,15 @@ def test_the_manifest_holds_the_digests_of_the_prompts(judge_folder: Path) -> No
     assert found["judge_prompts"] == config.prompt_digests()
     assert sorted(found["judge_prompts"]) == ["instruct", "xverify"]
     assert spent_entry(Guessable(sampling=Sampling(engine=engine)), 3, 40) == {"samples": 3, "generated_tokens": 40}
+
+
+def test_a_source_brings_its_rubrics(tmp_path: Path) -> None:
+    rubric = [{"criterion": "Names the river", "weight": 3}, {"criterion": "Is rude", "weight": -1}]
+    rows = [{"q": "Where?", "a": "At the Rhine.", "r": rubric}, {"q": "When?", "a": "In 1815.", "r": []}]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    source = Source(name="s", path=path, question="q", answer="a", verifier="rubric", criteria="r")
+    found = list(read_source(source))
+    assert [type(one).__name__ for one in found] == ["Problem", "Drop"]
+    assert json.loads(found[0].verifier_options)["criteria"][0]["weight"] == 3.0  # pyright: ignore
+    assert found[1].reason == "no-gold"  # pyright: ignore
