@@ -5,10 +5,11 @@ Shape suffixes: B rows, H key-value heads, T positions (capacity or filled), D h
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 from torch import Tensor
-from transformers import Cache, DynamicCache, PretrainedConfig
+from transformers import Cache, DynamicCache, PretrainedConfig, PreTrainedModel
 from transformers.cache_utils import DynamicLayer
 
 FIRST_ROOM = 64
@@ -69,6 +70,11 @@ def new_cache(config: PretrainedConfig) -> DynamicCache:
     cache = DynamicCache(config=config)
     cache.layers = [GrowingLayer() if type(layer) is DynamicLayer else layer for layer in cache.layers]
     return cache
+
+
+def cache_argument(model: PreTrainedModel) -> str:
+    """What the model's forward calls its cache."""
+    return "cache" if "cache" in inspect.signature(model.forward).parameters else "past_key_values"
 
 
 def is_plain(config: PretrainedConfig) -> bool:

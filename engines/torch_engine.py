@@ -27,7 +27,7 @@ from transformers.utils import logging
 
 from engines.batches import Batch, Work, additive_mask, draw, left_padded, plan, row_keys, uniforms
 from engines.engine import Completion, EngineError, Prompt, SamplingParams
-from engines.kv_cache import is_plain, new_cache, take_rows
+from engines.kv_cache import cache_argument, is_plain, new_cache, take_rows
 from engines.model_digest import model_digest
 from engines.prompts import end_token_ids, prompt_ids
 
@@ -64,7 +64,7 @@ class TorchEngine:
         parameters = inspect.signature(model.forward).parameters
         self._keeps_last = "logits_to_keep" in parameters
         self._takes_positions = "position_ids" in parameters
-        self._cache_name = "cache" if "cache" in parameters else "past_key_values"
+        self._cache_name = cache_argument(model)
         self._plain = is_plain(model.config) and model.config._attn_implementation in ("sdpa", "eager")
         self._digest: str | None = None
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import torch
 from torch import Tensor, nn
 from transformers import AutoModelForCausalLM, AutoTokenizer, DynamicCache, PreTrainedModel, PreTrainedTokenizerBase
-from transformers.cache_utils import DynamicLayer
 
 from engines.batches import additive_mask
+from engines.kv_cache import cache_argument
 from pipeline.config import RecipeError
 from trainer.batch import MicroBatch
 from trainer.groups import RunStoppedError
@@ -242,18 +242,18 @@ def shared_logprobs(
     marked_UP, source_M = torch.unique(marked_MP, dim=0, return_inverse=True)
     mask_UP = marked_UP >= 0
     cache = DynamicCache(config=model.config)
+    cached: dict[str, Any] = {cache_argument(model): cache, "use_cache": True}
     first = model(
         input_ids=marked_UP.clamp(min=0),
         attention_mask=additive_mask(mask_UP[:, None, None, :] & _causal(mask_UP.shape[1], device), model.dtype),
         position_ids=(mask_UP.long().cumsum(1) - 1).clamp(min=0),
-        past_key_values=cache,
-        use_cache=True,
-        **({"logits_to_keep": 1} if keeps else {}),
+        **cached | ({"logits_to_keep": 1} if keeps else {}),
     )
     logits = [first.logits[:, -1:].index_select(0, source_M)]
     if width > 1:
-        for layer in cast("list[DynamicLayer]", cache.layers):
-            layer.keys, layer.values = layer.keys.index_select(0, source_M), layer.values.index_select(0, source_M)
+        for layer in cache.layers:
+            layer.keys = cast(Tensor, layer.keys).index_select(0, source_M)
+            layer.values = cast(Tensor, layer.values).index_select(0, source_M)
         seen_MRP = mask_MS[:, None, :-width].expand(-1, width - 1, -1)
         own_MRR = _causal(width - 1, device).expand(len(source_M), -1, -1)
         start_M = mask_MS[:, :-width].sum(1, keepdim=True)
@@ -261,8 +261,7 @@ def shared_logprobs(
             input_ids=ids_MS[:, -width:-1],
             attention_mask=additive_mask(torch.cat([seen_MRP, own_MRR], dim=2)[:, None], model.dtype),
             position_ids=start_M + torch.arange(width - 1, device=device),
-            past_key_values=cache,
-            use_cache=True,
+            **cached,
         )
         logits.append(rest.logits)
     targets = (ids_MS[:, -width, None], ids_MS[:, ids_MS.shape[1] - width + 1 :])
