@@ -1,7 +1,7 @@
 """What a model judge pays for responses without an answer, alone and behind the rules.
 
   python benchmarks/judge_attacks.py --worst-case
-  python benchmarks/judge_attacks.py --engine runs/smollm2 --prompt xverify --json
+  python benchmarks/judge_attacks.py --engine runs/smollm2 --prompt xverify --targets 1 --json
   python benchmarks/judge_attacks.py --engine '{kind = "endpoint", base_url = "http://localhost:8000/v1", model = "m"}'
 
 Every response is wrong. `one order` is a judge as it is mostly used; `both` must agree in two orders. Of the hybrid the
@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 from verifiers.judge import Judge, Message, Reader
-from verifiers.judge_attacks import measure
+from verifiers.judge_attacks import TARGETS, measure
 from verifiers.judge_prompts import INSTRUCT, PROMPTS
 from verigold.judging import HYBRID, open_panel
 
@@ -68,6 +68,7 @@ def main() -> None:
     parser.add_argument("--engine", help="model folder, or a recipe's engine table")
     parser.add_argument("--prompt", default="instruct", choices=list(PROMPTS))
     parser.add_argument("--worst-case", action="store_true")
+    parser.add_argument("--targets", type=int, default=len(TARGETS), help="problems attacked, the first so many")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     if (arguments.engine is None) == (not arguments.worst_case):
@@ -79,7 +80,7 @@ def main() -> None:
             panel = open_panel([HYBRID], [arguments.engine], [arguments.prompt], 1.0, out=Path(folder))
             assert panel is not None
             judge = panel.judge
-    rows = measure(judge)
+    rows = measure(judge, TARGETS[: arguments.targets])
     rows.append(total(rows))
     if arguments.json:
         print(json.dumps({"judges": judge.describe(), "rows": rows}))

@@ -79,6 +79,12 @@ def gold_field(golds: Sequence[str]) -> str:
     return shown
 
 
+_LAYOUT = re.compile(
+    r"\\(?:q?quad|[lcvd]?dots[cbmio]?|text\w*|math\w+|boxed|left|right|[hv]?phantom|[hv]space|displaystyle|[dt]?frac|sqrt"
+    r"|sum|prod|int|lim|cdot|times|div|pm|mp|to|ne|neq|approx|equiv|sim|circ|star|ast|bullet|over(?:line|set)?"
+    r"|under(?:line|set)?|hat|bar|vec|big\w*|limits|not|neg|in|forall|exists|therefore|because)(?![A-Za-z])"
+)
+"""Commands that are no answer by themselves, unlike \\pi and \\emptyset."""
 _CODE = re.compile(
     r"(?<![\\\w])(?:print|eval|exec|range|len|sum|max|min|open|input|type|ord|str|float|int|sympify|Symbol|Integer"
     r"|Fraction|system)\s?[({\[]|\b(?:import|return|assert|raise|lambda|def)\s+\w"
@@ -93,12 +99,12 @@ _TEMPLATE = re.compile(
 )
 _OPENER = re.compile(
     r"\W*(?:(?:thought|thinking) process|reasoning(?: process)?|solution|(?:the )?(?:final )?answer(?: is)?|response"
-    r"|result|conclusion|explanation|analysis|step \d+|step by step|sure|okay|ok|well|alright|yes|certainly|of course"
-    r"|first|here(?:'s| is) (?:the|my) \w+|let(?:'s| us| me)\b.*"
+    r"|result|conclusion|explanation|analysis|step \d+|step by step|sure|okay|ok|well|alright|certainly|of course"
+    r"|here(?:'s| is) (?:the|my) \w+|let(?:'s| us| me)\b.*"
     r"|(?:to|we|i)\b.{0,30}\b(?:solve|answer|begin|start|need to|will|think)\b.*"
     r"|as (?:the|stated|shown|computed|given|above)\b.*|(?:see|same as|equal to|identical to)\b.*"
-    r"|(?:the |it is )?(?:correct|right|true|expected|reference|standard|ground.?truth)"
-    r"(?: (?:answer|one|value|option))?"
+    r"|(?:the |it is )?(?:correct|right|true|expected|reference|standard) (?:answer|one|value|option)"
+    r"|(?:the |it is )(?:correct|right)|expected|reference|ground.?truth"
     r"|解|解答|答案|思考过程|解题过程|让我们.*|かいせつ|respuesta|solución|réponse|lösung|antwort)\W*",
     re.I | re.S,
 )
@@ -119,7 +125,7 @@ def emptiness(answer: str) -> str:
     if len(answer) > MAX_ANSWER:
         return "length"
     shown = field(answer, MAX_ANSWER)
-    if not any(character.isalnum() for character in re.sub(r"\\[A-Za-z]+", "", shown)):
+    if not any(character.isalnum() for character in _LAYOUT.sub("", shown)):
         return "symbols"
     if _TEMPLATE.search(answer) or _CONTROL.search(answer):
         return "template"

@@ -130,6 +130,18 @@ def test_unparsed_never_votes_and_never_wins(texts: list[str]) -> None:
         assert len(right) == sevens
 
 
+def test_words_and_constants_vote() -> None:
+    for text in (
+        "\\boxed{\\pi}",
+        "\\boxed{\\text{yes}}",
+        "\\boxed{\\emptyset}",
+        "\\boxed{x > 3}",
+        "\\boxed{\\{1, 2\\}}",
+    ):
+        (found,) = label_free([addition_problem()], [[text, text, "Thought process:"]])
+        assert (found.abstained, found.agreement) == (1, 2 / 3)
+
+
 def addition_problem() -> Problem:
     from pipeline import addition
 

@@ -133,6 +133,7 @@ def test_golds_are_whole_ones() -> None:
         ("$(echo 8)", "code"), ("<p>7</p>", "template"), ("${answer}", "template"), ("{{ answer }}", "template"),
         ("[your answer]", "template"), ("7<|im_end|>", "template"), ("x" * 401, "length"),
         ("7", ""), (r"\frac{1}{\sqrt{2}}", ""), ("x < 5", ""), (r"\sum_{k=1}^{n} k", ""), ("Li'l Abner", ""),
+        (r"\pi", ""), (r"\emptyset", ""), ("yes", ""), ("True", ""), ("是", ""), (r"\frac{}{}", "symbols"),
     ],
 )  # fmt: skip
 def test_what_is_no_answer(text: str, why: str) -> None:
