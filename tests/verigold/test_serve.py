@@ -611,24 +611,31 @@ def test_who_has_used_least_goes_next() -> None:
     assert 2.5 < used["b"] / used["a"] < 3.5
 
 
-def test_slow_rows_come_one_at_a_time_and_cannot_starve_their_client() -> None:
+def test_slow_rows_come_in_smaller_turns_and_cannot_starve_their_client() -> None:
     shared = FairQueue(workers=2, rows=10_000)
     shared.put(batch("slow", 100))
-    turn = shared.take()
-    assert turn is not None
-    assert len(turn.places) == ROWS_A_TURN
-    shared.finish(turn, ROWS_A_TURN * SLOW_ROW_S * 1_000)
-    newcomers = 0
-    while True:
+    sizes, newcomers = [], 0
+    while len(sizes) < 5:
         shared.put(batch(f"new {newcomers}", 1))
+        newcomers += 1
         turn = shared.take()
         assert turn is not None
         if turn.batch.client == "slow":
-            break
-        newcomers += 1
-        shared.finish(turn, 0.01)
-    assert len(turn.places) == 1
-    assert newcomers <= 2 * LEAD_S / 0.01
+            sizes.append(len(turn.places))
+        shared.finish(turn, 1_000 * SLOW_ROW_S if turn.batch.client == "slow" else 0.01)
+    assert sizes == [8, 4, 2, 1, 1]
+    assert newcomers < 8 * len(sizes) * LEAD_S / 0.01
+
+
+def test_what_has_waited_for_long_goes_before_what_is_newer() -> None:
+    shared = FairQueue(workers=4, rows=1_000, old_s=0.0)
+    for name in ("first", "second"):
+        shared.put(batch(name, 100))
+    turn = shared.take()
+    assert turn is not None
+    shared.finish(turn, 50.0)
+    turns = [shared.take() for _ in range(3)]
+    assert [turn.batch.client for turn in turns if turn] == ["first", "second", "second"]
 
 
 @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 30)), max_size=12), st.randoms(use_true_random=False))

@@ -2,13 +2,14 @@
 
 Fair queueing over worker seconds: the client with the fewest workers, then with the least used time, goes next. A
 client that comes back starts at the common clock, which runs at each client's fair share, and cannot save up time; nor
-can one slow row put its client behind newcomers for ever. One client never holds all workers, and whoever is slow gets
-its rows one at a time.
+can one slow row put its client behind newcomers for ever. A batch that has waited for half its time gets one worker
+before all that is newer. One client never holds all workers, and whoever is slow gets its rows in smaller turns.
 """
 
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ from verigold.service.errors import full, stopping
 ROWS_A_TURN = 8
 CHARS_A_TURN = 64_000
 SLOW_ROW_S = 0.05
-LEAD_S = 0.25
+LEAD_S = 0.1
 """How far slow rows can put a client's clock ahead of the common one."""
 
 
@@ -33,6 +34,7 @@ class Batch:
     settle: Callable[[int, Verdict], object]
     waiting: deque[int] = field(init=False)
     dropped: bool = False
+    born_s: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
         self.waiting = deque(range(len(self.requests)))
@@ -44,7 +46,7 @@ class _Client:
     batches: deque[Batch] = field(default_factory=deque)
     turns: int = 0
     rows: int = 0
-    slow: bool = False
+    rows_a_turn: int = ROWS_A_TURN
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +64,9 @@ class Turn:
 class FairQueue:
     """Shared by the server's thread, which puts and drops, and the workers' threads, which take and finish."""
 
-    def __init__(self, *, workers: int, rows: int) -> None:
+    def __init__(self, *, workers: int, rows: int, old_s: float = 30.0) -> None:
         self.rows = 0
+        self._old_s = old_s
         self._most_rows = rows
         self._most_turns = max(1, workers - 1)
         self._clients: dict[str, _Client] = {}
@@ -94,7 +97,8 @@ class FairQueue:
             while not self._closed:
                 ready = [one for one in self._clients.values() if one.batches and one.turns < self._most_turns]
                 if ready:
-                    return self._turn(min(ready, key=lambda one: (one.turns, one.clock_s)))
+                    now = time.monotonic()
+                    return self._turn(min(ready, key=lambda one: self._rank(one, now)))
                 self._changed.wait()
         return None
 
@@ -104,7 +108,8 @@ class FairQueue:
         with self._changed:
             client = self._clients[batch.client]
             client.turns -= 1
-            client.slow = seconds > SLOW_ROW_S * max(1, len(turn.places) - len(left))
+            slow = seconds > SLOW_ROW_S * max(1, len(turn.places) - len(left))
+            client.rows_a_turn = max(1, client.rows_a_turn // 2) if slow else min(ROWS_A_TURN, 2 * client.rows_a_turn)
             self._clock_s += seconds / len(self._clients)
             client.clock_s = min(client.clock_s + seconds, self._clock_s + LEAD_S)
             if left and not batch.dropped:
@@ -140,11 +145,18 @@ class FairQueue:
     def closed(self) -> bool:
         return self._closed
 
+    def _rank(self, client: _Client, now: float) -> tuple[float, float, float]:
+        """Lowest goes next."""
+        born_s = client.batches[0].born_s
+        if not client.turns and now - born_s > self._old_s:
+            return 0, 0, born_s
+        return 1, client.turns, client.clock_s
+
     def _turn(self, client: _Client) -> Turn:
         batch = client.batches.popleft()
         places: list[int] = []
         chars = 0
-        while batch.waiting and len(places) < (1 if client.slow else ROWS_A_TURN) and chars < CHARS_A_TURN:
+        while batch.waiting and len(places) < client.rows_a_turn and chars < CHARS_A_TURN:
             place = batch.waiting.popleft()
             chars += len(batch.requests[place].response)
             places.append(place)

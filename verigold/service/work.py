@@ -25,7 +25,7 @@ class Desk:
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self.held_bytes = 0
-        self.queue = FairQueue(workers=limits.workers, rows=limits.queued_rows)
+        self.queue = FairQueue(workers=limits.workers, rows=limits.queued_rows, old_s=limits.deadline_s / 2)
         self.metrics = Metrics(queued_rows=lambda: self.queue.rows, held_bytes=lambda: self.held_bytes)
         self.lanes: list[Lane] = []
         self.stopping = False
