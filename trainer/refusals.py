@@ -97,8 +97,8 @@ def _demonstrations(config: TrainConfig) -> list[str]:
         )
     if config.kl.coef != 0:
         problems.append("kl.coef: KL estimators are for tokens the policy sampled; set it to 0 with demonstrations")
-    if config.reward.kind != "verdict":
-        problems.append("reward.kind: demonstrations are checked by the verifiers; set it to 'verdict'")
+    if config.reward.kind == "random":
+        problems.append("reward.kind: demonstrations are no coin flips; leave them out of a control")
     if given.samples < 1:
         problems.append(f"demonstrations.samples: must be 1 or more (got {given.samples})")
     if given.path is None and given.response != "response":
