@@ -83,7 +83,9 @@ def main() -> None:
         for side, found in curves.items():
             found.append(run(pythons[side], side, replace(learning, seed=seed), out))
             console.print(f"seed {seed}, {side}: reward {statistics.fmean(found[-1]['rewards']):.3f}")
-    report = {"cost": {arm: summary(found) for arm, found in rounds.items()}, "curves": compare(curves)}
+    report: dict[str, Any] = {"cost": {arm: summary(found) for arm, found in rounds.items()}}
+    if arguments.seeds:
+        report["curves"] = compare(curves)
     print(json.dumps(report, indent=1) if arguments.json else table(report))
 
 
@@ -93,11 +95,13 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=Path("runs/trainer-vs-trl"))
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--steps", type=int, default=5, help="that are counted, a round")
-    parser.add_argument("--seeds", type=int, default=3, help="of the reward curves")
+    parser.add_argument("--seeds", type=int, default=3, help="of the reward curves; 0: cost alone")
     parser.add_argument("--lr", type=float, default=3e-4, help="of the reward curves")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--quiet", action="store_true")
     arguments = parser.parse_args()
+    if arguments.seeds == 1 or arguments.rounds < 1:
+        parser.error("an interval needs 2 seeds or more, a cost 1 round or more")
     arguments.out = arguments.out.resolve()
     arguments.trl_python = arguments.trl_python.absolute()  # not resolved: a link is what makes it an environment
     return arguments
@@ -192,8 +196,11 @@ def table(report: Mapping[str, Any]) -> str:
     for arm, found in report["cost"].items():
         spread = f"{found['cpu_s']:.2f} ({found['cpu_s_low']:.2f} to {found['cpu_s_high']:.2f})"
         lines.append(f"| {arm} | {spread} | {found['cpu_s'] / reference:.2f} | {found['peak_mib']:.0f} |")
-    curves = report["curves"]
-    lines += ["", "| embedded task, 8 x 8 x 48 | CPU s a step | verifiers' CPU s | peak MiB | a verifier's peak MiB |"]
+    return "\n".join(lines + curve_lines(report["curves"]) if "curves" in report else lines)
+
+
+def curve_lines(curves: Mapping[str, Any]) -> list[str]:
+    lines = ["", "| embedded task, 8 x 8 x 48 | CPU s a step | verifiers' CPU s | peak MiB | a verifier's peak MiB |"]
     lines += ["|---|---|---|---|---|"]
     for side, found in curves["cost"].items():
         cells = f"{found['cpu_s']:.2f} | {found['child_cpu_s']:.2f} | {found['peak_mib']:.0f}"
@@ -203,7 +210,7 @@ def table(report: Mapping[str, Any]) -> str:
         found = curves[key]
         spread = f"{found['difference']:+.3f} ({found['low']:+.3f} to {found['high']:+.3f})"
         lines.append(f"| {name} | {found['ours']:.3f} | {found['trl']:.3f} | {spread} |")
-    return "\n".join(lines)
+    return lines
 
 
 if __name__ == "__main__":
