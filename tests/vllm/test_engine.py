@@ -126,7 +126,8 @@ def test_every_end_token_ends(engine: VllmEngine) -> None:
     assert len(last) > 3
     assert {one.finish_reason for one in drawn.values()} == {"stop", "length"}
     for one in drawn.values():
-        ids, stopped = one.token_ids or (), one.finish_reason == "stop"
+        ids, stopped = one.token_ids, one.finish_reason == "stop"
+        assert ids
         assert (ids[-1] in engine.end_ids) == stopped
         assert not set(ids[:-1]) & engine.end_ids
         assert stopped or len(ids) == PARAMS.max_tokens
@@ -185,7 +186,7 @@ def test_no_update_while_completions_are_drawn(engine: VllmEngine, reference: To
     next(drawing)
     with pytest.raises(EngineError, match="while completions are drawn"):
         engine.load_weights(reference.model.named_parameters(), 1)
-    drawing.close()
+    del drawing  # which closes it
     engine.load_weights(reference.model.named_parameters(), 0)
     assert sample(engine, PROMPTS, PARAMS) == before, "what was given up is gone"
 
