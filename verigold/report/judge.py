@@ -25,7 +25,19 @@ from verigold.report.blocks import (
 )
 from verigold.report.folders import Json, items, table, whole
 from verigold.report.rates import rates_figure
-from verigold.report.words import MISSING, NBSP, Interval, count, interval, listing, number, percent, plural, shorten
+from verigold.report.words import (
+    MISSING,
+    NBSP,
+    Interval,
+    bounds,
+    count,
+    interval,
+    listing,
+    number,
+    percent,
+    plural,
+    shorten,
+)
 
 MEASURES = {"accuracy": "agreement with the labels", "fnr": "false negatives", "fpr": "false positives"}
 LONGEST = 240
@@ -65,8 +77,9 @@ def verdict_on(judge: Json) -> str:
     told = f"The judge was asked about {plural(asked, 'verdict')} and turned {count(turned)}."
     change = interval(table(judge.get("difference")).get("accuracy"))
     if not turned:
-        told += f" So it does not help here: it contradicted itself on {count(split)}, said no to the others"
-        told += f", and failed on {count(failed)}." if failed else "."
+        others = asked - split - failed
+        told += f" So it does not help here: it contradicted itself on {count(split)}, said no to {count(others)} and "
+        told += f"failed on {count(failed)}."
     elif not whole(judge.get("labelled")) or change is None:
         told += " Without labels nobody can tell whether rightly."
     else:
@@ -102,7 +115,7 @@ def _signed(value: Interval | None) -> str:
         return MISSING
     told = f"{value.estimate * 100:+.2f}{NBSP}points"
     if value.low is None or value.high is None:
-        return told
+        return "no row differs" if value.estimate == 0 else told
     return f"{told} [{value.low * 100:+.2f},{NBSP}{value.high * 100:+.2f}]"
 
 
@@ -154,14 +167,19 @@ def _reasons(judge: Json) -> Table:
         numbers = [
             counted(whole(entry.get(name))) for name in ("seen", "missed", "eligible", "drawn", "split", "failed")
         ]
-        outcome = [counted(whole(entry.get(name))) for name in ("turned", "turned_right", "turned_wrong")]
-        rows.append([code(str(reason)), *numbers, *outcome, rate(interval(entry.get("rightly")))])
+        rightly = interval(entry.get("rightly"))
+        share_right = "" if rightly is None else f"{percent(rightly.estimate)} {bounds(rightly)}"
+        outcome = [
+            counted(whole(entry.get("turned"))),
+            plain(count(whole(entry.get("turned_right"))), detail=share_right),
+        ]
+        rows.append([code(str(reason)), *numbers, *outcome])
     return Table(
         caption="What the judge did, by the reason of the rules",
         columns=[
             *left("reason"),
             *right("verdicts", "labelled correct", "may be judged", "judged", "split", "failed"),
-            *right("turned", "rightly", "wrongly", "share rightly"),
+            *right("turned", "rightly"),
         ],
         rows=rows,
         note="Labelled correct: what the rules missed. Split: the two orders contradict one another, so the rules' "
