@@ -173,6 +173,6 @@ samples = 16
     problems = read_shards(tmp_path / "out")
     assert {problem.question for problem in problems} == set(QUESTIONS[:3])
     assert all(0 < (problem.pass_rate or 0) < 1 for problem in problems)
-    assert manifest["sampling"]["difficulty"]["samples"] == 64
-    (rollouts,) = (tmp_path / "out" / "rollouts").glob("answers.sqlite")
-    assert rollouts.stat().st_size > 0
+    drawn = manifest["sampling"]["difficulty"]
+    assert 16 <= drawn["samples"] <= 64
+    assert drawn["generated_tokens"] >= 2 * drawn["samples"] * 0.9, "a digit and the end token, nearly always"
