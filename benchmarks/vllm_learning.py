@@ -108,8 +108,8 @@ def compare(rows: list[dict[str, Any]]) -> dict[str, Any]:
         ours, theirs = ([row[key] for row in rows if row["engine"] == name] for name in ("vllm", "torch"))
         value = statistics.fmean(ours) - statistics.fmean(theirs)
         if len(ours) > 1:
-            low, high = ttest_ind(ours, theirs, equal_var=False).confidence_interval(0.95)
-            found[key] = {"estimate": value, "low": float(low), "high": float(high), "within_noise": low <= 0 <= high}
+            low, high = map(float, ttest_ind(ours, theirs, equal_var=False).confidence_interval(0.95))
+            found[key] = {"estimate": value, "low": low, "high": high, "within_noise": low <= 0 <= high}
         else:
             found[key] = {"estimate": value}
     return found
