@@ -5,9 +5,11 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
 import torch
 from rich.console import Console
+from transformers import PreTrainedModel
 
 from engines.engine import PolicyEngine
 from engines.prompts import end_token_ids
@@ -35,6 +37,9 @@ from trainer.scorers import RandomScorer, Scorer, VerifierScorer
 from trainer.tracking import Fenced, MetricsLog, open_trackers
 from trainer.update import Updater
 from trainer.weights import Weights, open_engine, tolerance
+
+if TYPE_CHECKING:
+    from peft import PeftModel
 
 
 @dataclass(slots=True, kw_only=True)
@@ -93,22 +98,11 @@ def start(config: TrainConfig, folder: RunFolder, console: Console, scorer: Scor
     )
     torch.set_num_threads(ranks.from_first(lambda: folder.enforce_environment(here))["threads"])
     check_packing(model, config.optimiser)
-    adapter = None
-    if config.lora is not None:  # after the digest, which is the base's
-        adapter = add_adapter(model, config.lora, seed=config.seed)
-        if config.lora.float32_head:
-            float32_head(model)
+    adapter = _adapter(config, model)  # after the digest, which is the base's
     policy = Policy(model, tokenizer, config.optimiser, config.sampling.temperature, adapter, ranks)
     own = TorchEngine(policy.unsharded(), tokenizer)
     engine = beside or own
-    updater = Updater(
-        policy,
-        objective(config),
-        minibatches=config.optimiser.minibatches,
-        microbatch_tokens=config.optimiser.microbatch_tokens,
-        seed=config.seed,
-        packing=config.optimiser.packing,
-    )
+    updater = _updater(config, policy)
     source = _source(config, engine, scorer, tasks, ranks)
     state, ready = _resume(config, folder, updater, source)
     source.stand_by(first_batch, pool)
@@ -166,6 +160,27 @@ def _inputs(
         **({"demonstrations_digest": pool.digest()} if pool is not None else {}),
         **({"ranks": str(ranks.world)} if ranks.world > 1 else {}),
     }
+
+
+def _adapter(config: TrainConfig, model: PreTrainedModel) -> PeftModel | None:
+    if config.lora is None:
+        return None
+    adapter = add_adapter(model, config.lora, seed=config.seed)
+    if config.lora.float32_head:
+        float32_head(model)
+    return adapter
+
+
+def _updater(config: TrainConfig, policy: Policy) -> Updater:
+    settings = config.optimiser
+    return Updater(
+        policy,
+        objective(config),
+        minibatches=settings.minibatches,
+        microbatch_tokens=settings.microbatch_tokens,
+        seed=config.seed,
+        packing=settings.packing,
+    )
 
 
 def _source(config: TrainConfig, engine: PolicyEngine, scorer: Scorer, tasks: list[Task], ranks: Ranks) -> GroupSource:
