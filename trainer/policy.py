@@ -251,9 +251,7 @@ def shared_logprobs(
     )
     logits = [first.logits[:, -1:].index_select(0, source_M)]
     if width > 1:
-        for layer in cache.layers:
-            layer.keys = cast(Tensor, layer.keys).index_select(0, source_M)
-            layer.values = cast(Tensor, layer.values).index_select(0, source_M)
+        cache.batch_select_indices(source_M)
         seen_MRP = mask_MS[:, None, :-width].expand(-1, width - 1, -1)
         own_MRR = _causal(width - 1, device).expand(len(source_M), -1, -1)
         start_M = mask_MS[:, :-width].sum(1, keepdim=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import cast
 
 import pytest
 from hypothesis import given, settings
@@ -105,7 +106,7 @@ def tokenizer() -> PreTrainedTokenizerFast:
 def test_a_tokenizer_finds_no_control_token_in_a_field(
     tokenizer: PreTrainedTokenizerFast, prompt: Prompt, attack: str
 ) -> None:
-    special = {tokenizer.convert_tokens_to_ids(token) for token in CONTROL}
+    special = {cast(int, tokenizer.convert_tokens_to_ids(token)) for token in CONTROL}
     ids = tokenizer(rendered(prompt, 0, attack), add_special_tokens=False)["input_ids"]
     assert isinstance(ids, list)
     assert not special & set(ids)
