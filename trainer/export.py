@@ -12,8 +12,10 @@ from pipeline.atomic import atomic_folder
 from pipeline.config import dump
 from trainer.checkpoint import RunSummary
 from trainer.config import TrainConfig
+from trainer.error_rates import read_error_rates
 from trainer.lora import save_merged
 from trainer.policy import Policy
+from trainer.sections import Reward
 
 
 def export(path: Path, policy: Policy, config: TrainConfig, summary: RunSummary) -> None:
@@ -42,6 +44,7 @@ def card(config: TrainConfig, summary: RunSummary) -> str:
         f"- Base model: `{config.model.name}`",
         f"- Problems: the shards `{config.shards.name}`",
         *_sources(config.shards),
+        *_error_rates(config.reward),
         f"- Algorithm: {config.algorithm or config.loss.name}, seed {config.seed}",
         f"- Steps: {summary.steps}; generated tokens: {summary.generated_tokens:,}; ended by: {summary.exit_reason}",
     ]
@@ -63,6 +66,12 @@ def _sources(shards: Path) -> list[str]:
         if kept[source["name"]]["rows_kept"]
     ]
     return [f"- Their sources: {', '.join(named)}"]
+
+
+def _error_rates(reward: Reward) -> list[str]:
+    if reward.kind == "random" or reward.audit is None:
+        return []
+    return [f"- Errors of the verifier: {read_error_rates(reward.audit, judged=reward.judge is not None)}"]
 
 
 def _portable(config: TrainConfig) -> str:

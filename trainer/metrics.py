@@ -34,6 +34,7 @@ def sampling_metrics(filled: Filled) -> Numbers:
         "groups/reused": sum(group.reused for group in filled.drawn),
         "groups/reused_tokens": sum(group.saved_tokens for group in filled.drawn),
         "groups/rounds": filled.rounds,
+        "groups/exhausted": int(filled.exhausted),
         "groups/rollouts_per_kept": len(samples) / len(kept) if kept else None,
         "groups/skipped_total": filled.skipped,
         "groups/too_easy": sum(min(group.scores) == 1 for group in decided),

@@ -186,6 +186,7 @@ class Reward:
     length: a term of a response's length, `kimi`, `l1_exact` or `l1_max` (rewards.py), for policies that had
     `length_after` updates; all that length takes from a right response together is bounded by correct - wrong.
     max_undecided_share: of a step's samples; above it the run stops.
+    audit: the audit.json that `verigold audit` wrote of these verifiers; the model card repeats its error rates.
     """
 
     __pydantic_config__ = STRICT
@@ -198,6 +199,7 @@ class Reward:
     length: Choice | None = None
     length_after: int = 0
     max_undecided_share: float = 0.25
+    audit: Path | None = None
     verifier_workers: int | None = None
 
 

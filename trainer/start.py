@@ -23,6 +23,7 @@ from trainer.checks import check_packing, check_room, check_verifiers, make_task
 from trainer.config import TrainConfig, objective
 from trainer.demonstrations import DemonstrationPool, open_demonstrations
 from trainer.engines import DRAWN_AHEAD
+from trainer.error_rates import read_error_rates
 from trainer.evaluate import problems_digest
 from trainer.first_batch import FirstBatch, open_first_batch
 from trainer.groups import Filled, GroupSource
@@ -82,7 +83,7 @@ def start(config: TrainConfig, folder: RunFolder, console: Console, scorer: Scor
     tasks = make_tasks(problems, config.template, config.sampling, tokenizer, ends, console)
     check_room(model, tasks, config.sampling)
     if scorer is None:
-        ranks.from_first(lambda: _check_golds(config, tasks))
+        ranks.from_first(lambda: _check_rewards(config, tasks))
         scorer = _own_scorer(config, folder, ranks)
     pool = ranks.from_first(partial(open_demonstrations, config, tasks, tokenizer, ends, scorer, console))
     digest, beside = TorchEngine(model, tokenizer).digest, open_engine(config, model)
@@ -212,9 +213,12 @@ def _resume(
     return state, ready
 
 
-def _check_golds(config: TrainConfig, tasks: list[Task]) -> None:
-    if config.reward.kind != "majority":  # which reads none
-        check_verifiers(tasks, config.reward.verifier_workers, judge=config.reward.judge is not None)
+def _check_rewards(config: TrainConfig, tasks: list[Task]) -> None:
+    reward = config.reward
+    if reward.audit is not None:
+        read_error_rates(reward.audit, judged=reward.judge is not None)
+    if reward.kind != "majority":  # which reads no golds
+        check_verifiers(tasks, reward.verifier_workers, judge=reward.judge is not None)
 
 
 def _own_scorer(config: TrainConfig, folder: RunFolder, ranks: Ranks) -> Scorer:

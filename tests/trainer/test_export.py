@@ -6,9 +6,15 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
+from pipeline.config import RecipeError
 from trainer.checkpoint import RunSummary
 from trainer.config import TrainConfig
+from trainer.error_rates import read_error_rates
 from trainer.export import card
+from verifiers.audit import run_audit
+from verifiers.cases import LabelledRow
 
 SUMMARY = RunSummary(steps=3, generated_tokens=1234, exit_reason="steps", wall_s=1.0)
 
@@ -33,3 +39,27 @@ def test_the_card_names_sources_and_no_path(recipe: Callable[..., TrainConfig], 
 
 def test_shards_without_a_manifest_have_a_card_too(recipe: Callable[..., TrainConfig]) -> None:
     assert "sources" not in card(recipe(), SUMMARY)
+
+
+def test_the_card_repeats_the_verifiers_measured_errors(recipe: Callable[..., TrainConfig], tmp_path: Path) -> None:
+    rows = [
+        LabelledRow(id=str(place), ground_truth="7", response=f"\\boxed{{{answer}}}", correct=label)
+        for place, (answer, label) in enumerate([("7", True), ("14/2", True), ("8", True), ("9", False)])
+    ]
+    path = tmp_path / "audit.json"
+    path.write_text(json.dumps(run_audit(rows).to_json()), encoding="utf-8")
+    text = card(recipe(reward={"audit": str(path)}), SUMMARY)
+    assert "- Errors of the verifier: right answers refused 33.3% (" in text
+    assert ", 3 rows), wrong ones accepted 0.0% (" in text
+    assert "Errors of the verifier" not in card(recipe(reward={"audit": str(path), "kind": "random"}), SUMMARY)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"fnr": {"estimate": 2, "low": 0, "high": 1, "n": 3}}'])
+@pytest.mark.parametrize("judged", [False, True])
+def test_an_audit_without_rates_is_the_users_mistake(text: str, judged: bool, tmp_path: Path) -> None:
+    path = tmp_path / "audit.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(RecipeError, match=r"reward\.audit: .*audit\.json"):
+        read_error_rates(path, judged=judged)
+    with pytest.raises(RecipeError, match="cannot be read"):
+        read_error_rates(tmp_path / "nowhere.json", judged=judged)
