@@ -38,14 +38,19 @@ _ROLE = re.compile(
     r"|correct|standard) answer|output sentence)[\s:]*:",
     re.I,
 )
+_MOST_ROUNDS = 16
+"""Tokens nested in one another beyond which every opening mark goes: thousands of levels would take minutes."""
+_NO_OPENERS = str.maketrans("<[◁", "   ")
 _QUOTES = str.maketrans({'"': "'", "`": "'", "“": "'", "”": "'", "„": "'", "«": "'", "»": "'"})
 
 
 def field(text: str, limit: int) -> str:
     """At most `limit` characters on one line. The same again for what it returns. Never raises."""
-    cleaned = _clean(text[: 8 * limit])
+    cleaned = text[: 8 * limit]
+    rounds = 0
     while (again := _clean(cleaned)) != cleaned:  # a token that stands in another one appears when that one goes
-        cleaned = again
+        rounds += 1
+        cleaned = again if rounds < _MOST_ROUNDS else again.translate(_NO_OPENERS)
     if len(cleaned) <= limit:
         return cleaned
     return cleaned[: limit - 1].rstrip() + "…"

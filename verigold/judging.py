@@ -24,13 +24,16 @@ ANSWERS_FILE = "judge.sqlite"
 
 
 def open_panel(
-    names: Sequence[str], engines: Sequence[str], prompts: Sequence[str], share: float, *, out: Path
+    names: Sequence[str], engines: Sequence[str], prompts: Sequence[str], share: float | None, *, out: Path
 ) -> Panel | None:
     """The judge that the options ask for; None without `--verifier hybrid`. Raises RecipeError."""
     if HYBRID not in names:
-        if engines or prompts:
-            raise RecipeError("--judge-engine, --judge-prompt: need --verifier hybrid")
+        if engines or prompts or share is not None:
+            raise RecipeError("--judge-engine, --judge-prompt, --judge-share: need --verifier hybrid")
         return None
+    share = 1.0 if share is None else share
+    if not 0 <= share <= 1:
+        raise RecipeError(f"--judge-share {share}: must be between 0 and 1")
     if len(engines) not in (1, 2) or len(prompts) > len(engines):
         raise RecipeError("--verifier hybrid: give --judge-engine once, or twice, and --judge-prompt at most as often")
     table: dict[str, Any] = {"share": share}

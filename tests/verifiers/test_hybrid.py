@@ -224,7 +224,9 @@ def test_the_audit_shows_what_the_judge_did(model: Path, tmp_path: Path) -> None
         (["--verifier", "hybrid", "--judge-engine", "{kind = "], "not a TOML table"),
         (["--verifier", "hybrid", "--judge-engine", "nowhere"], "no model there"),
         (["--verifier", "hybrid", "--judge-engine", "x", "--judge-prompt", "y"], "prompt"),
-        (["--verifier", "hybrid", "--judge-engine", "x", "--judge-share", "2"], "share"),
+        (["--verifier", "hybrid", "--judge-engine", "x", "--judge-share", "2"], "--judge-share 2.0: must be"),
+        (["--verifier", "hybrid", "--judge-engine", "x", "--judge-share", "nan"], "--judge-share nan: must be"),
+        (["--judge-share", "0.5"], "need --verifier hybrid"),
     ],
 )
 def test_mistakes_are_told(options: list[str], said: str, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Sequence
 from typing import cast
 
@@ -14,7 +15,7 @@ from transformers import PreTrainedTokenizerFast
 
 from tests.verifiers.judges import Scoring, judge_of
 from verifiers.judge import CHUNK, MAX_FAULTS, Case, Judge, Message, Reader
-from verifiers.judge_fields import MAX_ANSWER, MAX_GOLD, emptiness, field, gold_field
+from verifiers.judge_fields import MAX_ANSWER, MAX_GOLD, MAX_QUESTION, emptiness, field, gold_field
 from verifiers.judge_prompts import INSTRUCT, PROMPTS, RUBRIC, Prompt
 
 CONTROL = (
@@ -73,6 +74,19 @@ def test_tokens_inside_tokens_do_not_come_back(tokens: list[str], cut: int) -> N
         text = token[:middle] + text + token[middle:]
     nested = "<|im_" + "".join(tokens) + "start|>" + text
     assert not any(token in field(nested, MAX_ANSWER) for token in CONTROL)
+
+
+@pytest.mark.parametrize(("opening", "closing"), [("<s", ">"), ("<|", "|>"), ("[INST", "]"), ("<<SYS", ">>")])
+def test_thousands_of_nested_tokens_cost_a_few_rounds(opening: str, closing: str) -> None:
+    nested = opening * 4_000 + closing * 4_000
+    begun = time.process_time()
+    found = field(nested, MAX_QUESTION)
+    spent = time.process_time() - begun
+    assert field(found, MAX_QUESTION) == found
+    assert not any(token in found for token in CONTROL)
+    begun = time.process_time()
+    field("x = 7, " * (len(nested) // 7), MAX_QUESTION)
+    assert spent < 300 * (time.process_time() - begun)
 
 
 @settings(max_examples=60)

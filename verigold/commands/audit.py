@@ -60,8 +60,11 @@ def command(
         ),
     ] = None,
     judge_share: Annotated[
-        float, typer.Option("--judge-share", help="Share of the incorrect verdicts of the same type that it judges.")
-    ] = 1.0,
+        float | None,
+        typer.Option(
+            "--judge-share", help="Share of the incorrect verdicts of the same type that it judges; by default all."
+        ),
+    ] = None,
     label: Annotated[
         bool, typer.Option("--label", help="Label a random sample in the terminal; go on where you stopped.")
     ] = False,
