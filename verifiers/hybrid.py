@@ -8,6 +8,7 @@ arithmetic settles the matter. So the worst judge, which says yes to everything,
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -52,7 +53,7 @@ MAY_BE_DECIDED = frozenset(
 JUDGED_VERIFIERS = ("math", "qa")
 """Letters of options and the scorers of reasoning-gym are exact; a layout is no answer."""
 
-PROTECTED, CUT, SETTLED, OTHER_TYPE = "protected", "cut", "settled", "other-type"
+PROTECTED, CUT, SETTLED, OTHER_TYPE, SEVERAL = "protected", "cut", "settled", "other-type", "several"
 """Why a verdict is not judged, beside the reasons of `emptiness`."""
 
 
@@ -193,8 +194,10 @@ def withheld(one: Asked, verdict: Verdict, answer: str) -> str:
     if verdict.reason not in allowed or request.verifier not in JUDGED_VERIFIERS or not answer.strip():
         return PROTECTED
     empty = emptiness(answer)
-    if empty or verdict.status is Status.UNDECIDED or request.verifier == "qa":
+    if empty or request.verifier == "qa":
         return empty
+    if verdict.status is Status.UNDECIDED:  # no rule compared, so none saw that the answer is hedged
+        return SEVERAL if _several(answer) and not any(map(_asks_for_several, _golds(request))) else ""
     if any(_settled(gold, answer) for gold in _golds(request)):
         return SETTLED
     return "" if any(_same_type(gold, answer) for gold in _golds(request)) else OTHER_TYPE
@@ -209,6 +212,19 @@ def in_share(one: Asked, answer: str, share: float, seed: int) -> bool:
     text = "\x00".join((str(seed), one.question, *_golds(one.request), answer))
     key = int.from_bytes(hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=8).digest(), "big")
     return key < share * 2**64
+
+
+_ALTERNATIVES = re.compile(r" ; |\b(?:or|either|maybe|perhaps|possibly)\b|[或]", re.I)
+_PARTS = re.compile(r"[,;或和]|\b(?:or|and|either)\b|\\(?:pm|mp|cup|lor|vee|quad)\b", re.I)
+
+
+def _several(answer: str) -> bool:
+    """Whether it offers a choice: several boxes, which extraction joins by semicolons, or words for it."""
+    return bool(_ALTERNATIVES.search(answer))
+
+
+def _asks_for_several(gold: str) -> bool:
+    return bool(_PARTS.search(gold))
 
 
 def _settled(gold: str, answer: str) -> bool:

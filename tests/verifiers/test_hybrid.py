@@ -80,6 +80,25 @@ def test_an_always_yes_judge_pays_no_attack_where_rules_decide(attack: Attack) -
     assert not [items[place] for place in decided if found.verdicts[place].status is Status.CORRECT]
 
 
+HEDGES = (
+    "Either \\boxed{5} or \\boxed{6}.",
+    "\\boxed{5}, \\boxed{6}, \\boxed{7}",
+    "\\boxed{5 or 6}",
+    "\\boxed{maybe 5}",
+)
+
+
+@pytest.mark.parametrize("response", HEDGES)
+def test_a_choice_is_not_judged_where_the_rules_could_not_compare(response: str) -> None:
+    item = asked(response, "\\frac{1}{")
+    assert one(item, yes_to_all()).status is Status.UNDECIDED
+    assert judged([item], yes_to_all()).counts["gold-unparsable"].withheld == {"several": 1}
+
+
+def test_several_are_judged_where_the_ground_truth_has_several() -> None:
+    assert one(asked("\\boxed{5 or 6}", "5, \\frac{1}{"), yes_to_all()).status is Status.CORRECT
+
+
 texts = st.one_of(
     st.sampled_from(
         ["", "\\boxed{}", "<think>7", "7 or 8", "\\boxed{7} or \\boxed{8}", "print(7)", "{{ answer }}", "???"]

@@ -47,6 +47,7 @@ WITHHELD = {
     "cut": "the token budget ended the response",
     "settled": "two plain numbers or letters that differ",
     "other-type": "an answer of another type",
+    "several": "several answers to a ground truth that is one",
     "symbols": "symbols only",
     "template": "a template or control token",
     "code": "code",
