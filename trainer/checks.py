@@ -3,6 +3,7 @@ of another trainer (double BOS, wrong end tokens, prompts too long, golds no ver
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 
 from rich.console import Console
@@ -14,7 +15,7 @@ from pipeline.problem import Problem
 from pipeline.rollouts import request_for
 from trainer.prompts import Task
 from trainer.sections import Optimiser, Sampling, Template
-from trainer.template import check_tokenizer, encode
+from trainer.template import check_question_survives, check_tokenizer, encode
 from verifiers import check_gold, verify_many
 from verifiers.audit import RowError, check_options
 from verifiers.reward import parse_options
@@ -22,6 +23,8 @@ from verifiers.verdict import Status
 
 KNOWN_WRONG = "\\boxed{-987654321}"
 PROBES_PER_SOURCE = 8
+ROUND_TRIPS = 1000
+"""Prompts that are decoded again at the start."""
 
 
 def make_tasks(
@@ -41,6 +44,9 @@ def make_tasks(
     check_tokenizer(tokenizer, (), end_ids)
     tasks = {problem.id: Task(problem=problem, prompt_ids=encode(problem, template, tokenizer)) for problem in problems}
     check_tokenizer(tokenizer, next(iter(tasks.values())).prompt_ids, end_ids)
+    for problem in problems[:PROBES_PER_SOURCE]:
+        check_question_survives(problem, template, tokenizer)
+    _tell_lost_characters(list(tasks.values())[:ROUND_TRIPS], tokenizer, console)
     short = [task for task in tasks.values() if 0 < len(task.prompt_ids) <= sampling.max_prompt_tokens]
     overlong, repeated = len(tasks) - len(short), len(problems) - len(tasks)
     if overlong or repeated:
@@ -53,14 +59,38 @@ def make_tasks(
     return short
 
 
-def check_room(model: PreTrainedModel, tasks: Sequence[Task], sampling: Sampling) -> None:
-    """Prompt and response together must fit into the positions the model has. Raises RecipeError."""
+def _tell_lost_characters(tasks: Sequence[Task], tokenizer: PreTrainedTokenizerBase, console: Console) -> None:
+    """Ids -> text must give the question back, spaces and compatibility forms of letters aside."""
+    lost = [
+        task.problem.id
+        for task in tasks
+        if _plain(task.problem.question) not in _plain(str(tokenizer.decode(list(task.prompt_ids))))
+    ]
+    if lost:
+        console.print(
+            f"note: the tokenizer loses characters of {len(lost):,} of {len(tasks):,} questions ({lost[0]} is one): "
+            "the model does not see them"
+        )
+
+
+def _plain(text: str) -> str:
+    return "".join(unicodedata.normalize("NFKC", text).split())
+
+
+def check_room(model: PreTrainedModel, tasks: Sequence[Task], sampling: Sampling, context: int | None = None) -> None:
+    """Prompt and response together must fit into the positions the model has, and into an engine's own `context`,
+    which would cut responses before their budget. Raises RecipeError."""
     positions = getattr(model.config, "max_position_embeddings", None)
     longest = max(len(task.prompt_ids) for task in tasks) + sampling.max_tokens
     if isinstance(positions, int) and longest > positions:
         raise RecipeError(
             f"sampling.max_tokens: the longest prompt and {sampling.max_tokens} tokens need {longest} positions, the "
             f"model has {positions}; lower sampling.max_tokens or sampling.max_prompt_tokens"
+        )
+    if context is not None and longest > context:
+        raise RecipeError(
+            f"engine.max_model_len: the longest prompt and sampling.max_tokens = {sampling.max_tokens} need {longest} "
+            f"tokens (got {context}); raise it, or lower sampling.max_tokens or sampling.max_prompt_tokens"
         )
 
 

@@ -38,6 +38,15 @@ def _ids(text: str, tokenizer: PreTrainedTokenizerBase) -> tuple[int, ...]:
     return tuple(cast(Sequence[int], tokenizer(text, add_special_tokens=False)["input_ids"]))
 
 
+def check_question_survives(problem: Problem, template: Template, tokenizer: PreTrainedTokenizerBase) -> None:
+    """Refuses a chat template whose prompt does not hold the question as it stands in the row."""
+    if problem.question.strip() not in _prompt_text(problem, template, tokenizer):
+        raise RecipeError(
+            f"model: its chat template does not write the question of problem {problem.id} as it is "
+            f"({problem.question.strip()[:60]!r}); mend chat_template.jinja"
+        )
+
+
 def encode_response(
     problem: Problem, template: Template, tokenizer: PreTrainedTokenizerBase, text: str, end_ids: frozenset[int]
 ) -> tuple[int, ...]:

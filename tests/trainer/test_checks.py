@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Callable
 from dataclasses import replace
 from io import StringIO
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from rich.console import Console
+from tokenizers import Regex, Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 from pipeline.config import RecipeError
@@ -67,6 +69,23 @@ def test_bos_is_counted(tokenizer: PreTrainedTokenizerFast, problems: list[Probl
         tasks_of(problems[:1], tokenizer, quiet)
 
 
+def test_the_question_reaches_the_model(tokenizer: PreTrainedTokenizerFast, problems: list[Problem]) -> None:
+    told = StringIO()
+    console = Console(file=told, width=400)
+    snow = replace(problems[0], id="snow", question=problems[0].question + " \N{SNOWMAN}")
+    tasks_of([snow, *problems[1:3]], tokenizer, console)
+    assert told.getvalue() == ""
+    words = {"<unk>": 0} | {letter: place for place, letter in enumerate(string.printable, 1)}
+    letters = Tokenizer(models.WordLevel(words, unk_token="<unk>"))
+    letters.pre_tokenizer = pre_tokenizers.Split(Regex("."), "isolated")
+    lossy = PreTrainedTokenizerFast(tokenizer_object=letters, eos_token="~", chat_template=tokenizer.chat_template)
+    tasks_of([snow, *problems[1:3]], lossy, console)
+    assert "loses characters of 1 of 3 questions (snow is one)" in told.getvalue()
+    tokenizer.chat_template = "{% for turn in messages %}{{ turn.role }}{% endfor %}"
+    with pytest.raises(RecipeError, match="does not write the question of problem"):
+        tasks_of(problems[:1], tokenizer, console)
+
+
 def test_overlong_and_repeated_prompts_are_dropped_and_counted(
     tokenizer: PreTrainedTokenizerFast, problems: list[Problem]
 ) -> None:
@@ -112,6 +131,8 @@ def test_a_row_with_an_unknown_verifier_or_option_is_named(
 def test_responses_must_fit_into_the_model(recipe: Recipe, quiet: Console, tmp_path: Path) -> None:
     with pytest.raises(RecipeError, match="the model has 256"):
         train(recipe(sampling={"max_tokens": 250}), tmp_path / "run", console=quiet)
+    with pytest.raises(RecipeError, match=r"engine\.max_model_len: .* \(got 10\)"):
+        train(recipe(engine={"kind": "vllm", "max_model_len": 10}), tmp_path / "run", console=quiet)
 
 
 def test_missing_inputs_are_named(recipe: Recipe, quiet: Console, tmp_path: Path, problems: list[Problem]) -> None:
