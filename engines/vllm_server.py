@@ -148,3 +148,10 @@ class VllmServerEngine:
         self._broken = None
         self.version = version
         self._endpoint = self._endpoint_of(weights_digest(given, torch.float32, tied=model.tied))
+
+    def close(self) -> None:
+        """Gives back what lay between here and the server; the server itself goes on."""
+        self._broken = "the engine was closed"
+        if "_transfer" in vars(self):  # opened by the first update
+            self._transfer.close()
+        self._control.close()

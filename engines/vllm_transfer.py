@@ -6,10 +6,11 @@ import os
 import socket
 from collections.abc import Iterator
 from pathlib import Path
-from tempfile import mkdtemp
+from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 import httpx
+from safetensors import SafetensorError
 from safetensors.torch import save_file
 from torch import Tensor
 
@@ -36,6 +37,9 @@ class Control:
         key = read_key(config.api_key_env)
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._client = httpx.Client(base_url=self.address + "/", headers=headers, timeout=config.timeout_s)
+
+    def close(self) -> None:
+        self._client.close()
 
     def served_model(self) -> str:
         try:
@@ -68,6 +72,8 @@ class Transfer(Protocol):
 
     def __call__(self, weights: Named, /) -> None: ...
 
+    def close(self) -> None: ...
+
 
 def open_transfer(control: Control, config: VllmConfig) -> Transfer:
     if config.weight_transfer == "folder":
@@ -81,13 +87,17 @@ class FolderTransfer:
     def __init__(self, control: Control, folder: Path | None) -> None:
         """folder: one that both sides see under this path; None is a temporary one, for a server on this machine."""
         self._control = control
-        self._folder = (folder or Path(mkdtemp(prefix="verigold-weights-"))).resolve()
+        self._temporary = TemporaryDirectory(prefix="verigold-weights-") if folder is None else None
+        self._folder = Path(self._temporary.name if self._temporary is not None else folder or ".").resolve()
         self._folder.mkdir(parents=True, exist_ok=True)
 
     def __call__(self, weights: Named) -> None:
         part = self._folder / "part"
-        save_file({name: tensor.contiguous().cpu() for name, tensor in weights}, part, metadata={"format": "pt"})
-        os.replace(part, self._folder / SINGLE_FILE)
+        try:
+            save_file({name: tensor.contiguous().cpu() for name, tensor in weights}, part, metadata={"format": "pt"})
+            os.replace(part, self._folder / SINGLE_FILE)
+        except (OSError, SafetensorError) as error:
+            raise EngineError(f"weights_folder: {self._folder}: cannot be written ({error})") from error
         asked = {"method": "load_from_folder", "kwargs": {"folder": str(self._folder)}}
         try:
             told = self._control.post("collective_rpc", asked)["results"]
@@ -95,6 +105,11 @@ class FolderTransfer:
             raise EngineError(f"{error} (weights by folder need a server that was started with {EXTENSION})") from None
         if refused := [one["refused"] for one in told if one["refused"]]:
             raise EngineError(f"{self._control.address}: {refused[0]}; set weights_folder to one that both sides see")
+
+    def close(self) -> None:
+        """A temporary folder, as large as the model, goes; a named one stays."""
+        if self._temporary is not None:
+            self._temporary.cleanup()
 
 
 class DeviceTransfer:
@@ -123,6 +138,10 @@ class DeviceTransfer:
             raise EngineError(f"{self._control.address}: the weights did not arrive ({error})") from error
         finally:
             self._source.weights = []
+
+    def close(self) -> None:
+        """Lets go of the connection between the GPUs."""
+        self._sender = None
 
     def _open(self) -> Any:
         from vllm.distributed.weight_transfer.clients import (  # pyright: ignore[reportMissingImports]

@@ -82,11 +82,12 @@ def weights_digest(weights: Iterable[tuple[str, Tensor]], dtype: torch.dtype, *,
     """32 hex digits of the weights as an engine of this type holds them.
 
     One hash a row, computed where the tensor lies: reading it all back from a GPU would take longer than the update.
+    Such a hash does not see the order within a row, and two like changes there cancel: a vector's rows are its numbers.
     """
     rows: dict[str, bytes] = {}
     for name, tensor in weights:
         if not (tied and name == TIED_HEAD):
-            table = tensor.detach().to(dtype).reshape(tensor.shape[0] if tensor.dim() > 1 else 1, -1)
+            table = tensor.detach().to(dtype).reshape(tensor.shape[0] if tensor.dim() > 0 else 1, -1)
             rows[name] = torch.hash_tensor(table, dim=1).cpu().numpy().tobytes()
     state = hashlib.blake2b(digest_size=16)
     for name in sorted(rows):

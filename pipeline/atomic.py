@@ -116,11 +116,15 @@ def exclusive(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def is_foreign(folder: Path, own: str) -> bool:
-    """Whether the folder holds files, but not `own`, by which we know a folder of ours."""
+def is_foreign(folder: Path, own: str, before: str | None = None) -> bool:
+    """Whether the folder holds files, but not `own`, by which we know a folder of ours.
+
+    before: beginning of the names of files of ours that may be there before `own` is.
+    """
     if not folder.is_dir() or (folder / own).exists():
         return False
-    return any(item.name != LOCK_NAME for item in folder.iterdir())
+    names = [item.name for item in folder.iterdir()]
+    return any(name != LOCK_NAME and (before is None or not name.startswith(before)) for name in names)
 
 
 def write_text(path: Path, text: str) -> None:

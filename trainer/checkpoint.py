@@ -27,6 +27,7 @@ from trainer.asynchronous import filled_from_json, filled_to_json
 from trainer.config import TrainConfig
 from trainer.counts import Counts
 from trainer.groups import Filled
+from trainer.judged import ANSWERS_FILE
 from trainer.policy import Policy
 from trainer.ranks import like, whole
 from trainer.rollout_group import Group, group_from_json, group_to_json
@@ -98,7 +99,7 @@ class RunFolder:
         saved = path / "recipe.toml"
         if path.exists() and not path.is_dir():
             raise RecipeError(f"{path}: is a file; give a folder for --out")
-        if is_foreign(path, "recipe.toml"):
+        if is_foreign(path, "recipe.toml", before=ANSWERS_FILE):  # a judge is asked before the checks have passed
             raise RecipeError(f"{path}: the folder is not empty and holds no run; choose another --out")
         if fresh and saved.exists():
             with exclusive(path):

@@ -26,7 +26,7 @@ from pipeline.shards import shard_paths
 from trainer.prompts import Draw, Task
 from trainer.rewards import outcome
 from trainer.rollout_group import Sample
-from trainer.scorers import Scorer
+from trainer.scorers import Scorer, Telling
 from trainer.template import encode_response
 from verifiers.verdict import Status, Verdict
 
@@ -131,7 +131,10 @@ def open_demonstrations(
     traces = _right(found, scorer, config.reward, dropped)
     listed = ", ".join(f"{reason} {count:,}" for reason, count in dropped.most_common()) or "none"
     if not traces:
-        raise RecipeError(f"demonstrations: {where}: none for any of the {len(tasks):,} prompts; left out: {listed}")
+        raise RecipeError(
+            f"demonstrations: {where}: none for any of the {len(tasks):,} prompts; left out: {listed}; "
+            "give right worked solutions of these problems (demonstrations.path; by `id` or `question`)"
+        )
     console.print(
         f"demonstrations: {sum(map(len, traces.values())):,} for {len(traces):,} of {len(tasks):,} prompts; left out: "
         f"{listed}"
@@ -150,7 +153,10 @@ def _right(
         written = Completion(text=text, token_ids=ids, logprobs=None, finish_reason="stop")
         asked.append((Draw(task=task, epoch=0), place, written))
     traces: dict[str, tuple[Trace, ...]] = {}
-    for (task, text, ids), verdict in zip(found, scorer(asked) if asked else [], strict=True):
+    verdicts = scorer(asked) if asked else []
+    if isinstance(scorer, Telling):
+        scorer.take()  # a step's numbers are of its samples alone, and a resumed run judges these once more
+    for (task, text, ids), verdict in zip(found, verdicts, strict=True):
         if verdict.status is not Status.CORRECT:
             dropped[f"{verdict.status} ({verdict.reason})"] += 1
             continue

@@ -4,8 +4,8 @@ An update that an engine drops, merges wrongly or restores from a copy changes n
 log-probabilities (trl#5312, #5932, #2698). Two questions are asked after each update:
 
 - are the engine's log-probabilities the trainer's, within what their arithmetic allows?
-- is the answer, bit for bit, that of the version before, although the trainer's has moved? The draws are keyed, so an
-  engine that still has the old weights gives the old answer. A small step moves log-probabilities by less than the
+- is the answer, bit for bit, that of a version before, although the trainer's has moved since? The draws are keyed, so
+  an engine that still has the old weights gives the old answer. A small step moves log-probabilities by less than the
   arithmetic of two implementations differs, and only this question then sees that it never arrived.
 """
 
@@ -105,7 +105,8 @@ class Probe:
         if not (worst <= self.tolerance.most and mean <= self.tolerance.mean):  # also when one of them is nan
             raise RunStoppedError("engine", self._differs(version, now, worst, mean, place, at))
         self._check_news(version, now)
-        self._before = now
+        if self._before is None or not _same(self._before.drawn, now.drawn):
+            self._before = now  # else the older one stays: steps too small to tell add up until they do tell
         return worst
 
     def _drawn(self, version: int) -> tuple[Completion, ...]:
@@ -144,7 +145,7 @@ class Probe:
         if moved > self.tolerance.moved:
             raise RunStoppedError(
                 "engine",
-                f"after version {version} was sent the engine gives, to the last bit, the answers of the version "
+                f"after version {version} was sent the engine gives, to the last bit, the answers of a version "
                 f"before, while the trainer's log-probabilities of them have moved by {moved:.2g}: "
                 "it did not take the update",
             )

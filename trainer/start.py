@@ -37,7 +37,7 @@ from trainer.refusals import notes
 from trainer.scorers import RandomScorer, Scorer, VerifierScorer
 from trainer.tracking import Fenced, MetricsLog, open_trackers
 from trainer.update import Updater
-from trainer.weights import Weights, open_engine, tolerance
+from trainer.weights import Weights, context, open_engine, tolerance
 
 if TYPE_CHECKING:
     from peft import PeftModel
@@ -81,7 +81,7 @@ def start(config: TrainConfig, folder: RunFolder, console: Console, scorer: Scor
     model, tokenizer = load_model(config.model, dtype=dtype)
     ends = end_token_ids(tokenizer, model.generation_config or model.config)
     tasks = make_tasks(problems, config.template, config.sampling, tokenizer, ends, console)
-    check_room(model, tasks, config.sampling)
+    check_room(model, tasks, config.sampling, context(config))
     if scorer is None:
         ranks.from_first(lambda: _check_rewards(config, tasks))
         scorer = _own_scorer(config, folder, ranks)

@@ -38,6 +38,12 @@ def open_engine(config: TrainConfig, model: PreTrainedModel) -> PolicyEngine | N
     return None
 
 
+def context(config: TrainConfig) -> int | None:
+    """Tokens of prompt and response that the recipe allows the engine beside the policy; None where it says nothing."""
+    settings = config.engine
+    return settings.max_model_len if isinstance(settings, VllmConfig) and settings.base_url is None else None
+
+
 def _torch_copy(config: TrainConfig, settings: TorchCopy, model: PreTrainedModel) -> TorchEngine:
     named: dict[torch.dtype, Dtype] = {
         torch.float32: "float32",

@@ -101,6 +101,7 @@ def test_the_digest_is_of_the_values(row: int, column: int, value: float, coarse
     assert digest(table.to(dtype)) == digest(table)
     assert digest(table, **{TIED_HEAD: table}) == digest(table)
     assert digest(table[[1, 0, 2, 3]]) != digest(table)
+    assert digest(table, more=torch.tensor([1.0, 1.0])) != digest(table, more=torch.tensor([2.0, 2.0]))
 
 
 @pytest.mark.skipif("__import__('importlib.util').util.find_spec('vllm') is not None", reason="vLLM is installed here")

@@ -162,6 +162,31 @@ def test_what_is_left_out_is_counted_with_its_reason(
     assert "demonstrations: 2 for 1 of 50 prompts; left out: " in console.export_text()
 
 
+class Telling(VerifierScorer):
+    """Counts what it judged, for the metrics of a step."""
+
+    judged = 0
+
+    def __call__(self, samples: Sequence[tuple[Draw, int, Completion]], /) -> Sequence[Verdict]:
+        self.judged += len(samples)
+        return super().__call__(samples)
+
+    def take(self) -> dict[str, float]:
+        judged, self.judged = self.judged, 0
+        return {"judged": float(judged)}
+
+
+def test_demonstrations_are_not_told_among_the_samples(
+    recipe: Recipe, problems: list[Problem], tokenizer: PreTrainedTokenizerBase, tmp_path: Path, quiet: Console
+) -> None:
+    """They are judged at every start, so a resumed run would tell other numbers of its first step."""
+    path = write(tmp_path / "right.jsonl", [{"id": problems[0].id, "response": boxed(problems[0])}])
+    config, scorer = recipe(algorithm="luffy", demonstrations={"path": str(path)}), Telling(1)
+    task = Task(problem=problems[0], prompt_ids=encode(problems[0], config.template, tokenizer))
+    assert open_demonstrations(config, [task], tokenizer, ENDS, scorer, quiet) is not None
+    assert scorer.take() == {"judged": 0.0}
+
+
 def test_shards_with_solutions_of_their_own(
     recipe: Recipe, hopeless: list[Problem], pool_of: Path, tokenizer: PreTrainedTokenizerBase
 ) -> None:

@@ -19,12 +19,15 @@ from engines.engine import Completion, EngineError, Prompt, SamplingParams
 from engines.torch_engine import TorchEngine
 from pipeline.config import Layer, RecipeError, dump
 from trainer.config import TrainConfig, from_layers
+from trainer.groups import RunStoppedError
 from trainer.loop import train
 from trainer.lora import add_adapter, merged_weights
-from trainer.policy import load_model
+from trainer.policy import Policy, load_model
+from trainer.probe import TORCH_FLOAT32, Probe
 from trainer.refusals import check_ranks, notes
 from trainer.scorers import Scorer
-from trainer.sections import Lora, TorchCopy
+from trainer.sections import Lora, Optimiser, TorchCopy
+from trainer.weights import Weights
 
 Recipe = Callable[..., TrainConfig]
 COPY = {"kind": "torch"}
@@ -146,6 +149,35 @@ def test_a_dropped_update_is_noticed(
     assert "version 2" in summary.detail
     assert summary.steps == 2
     assert not (tmp_path / "run" / "final").exists()
+
+
+class Deaf(TorchEngine):
+    """Takes the first weights and no later ones."""
+
+    def load_weights(self, weights: Iterable[tuple[str, Tensor]], version: int) -> None:
+        if version == 0:
+            super().load_weights(weights, version)
+        self.version = version
+
+
+def test_steps_too_small_to_tell_add_up(model_folder: Path) -> None:
+    model, tokenizer = load_model(model_folder)
+    policy = Policy(model, tokenizer, Optimiser(), 1.0)
+    engine = Deaf(load_model(model_folder)[0], tokenizer)
+    probe = Probe(engine, policy, [(5, 6, 7)], TORCH_FLOAT32, seed=0)
+    weights = Weights(policy, engine, probe, own=False)
+    weights.bring(0)
+
+    def small_steps() -> None:
+        for version in range(1, 40):
+            with torch.no_grad():
+                for value in policy.parameters:
+                    value.mul_(1 + 2e-6)
+            weights.bring(version)
+
+    with pytest.raises(RunStoppedError, match="to the last bit"):
+        small_steps()
+    assert engine.version > 2, "the first steps moved less than the tolerance"
 
 
 @pytest.mark.parametrize(("kind", "told"), [(Warm, "after version 0 was sent"), (Down, "no answer after 8 retries")])

@@ -12,13 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
+from engines.request_cache import RequestCache
 from pipeline.config import RecipeError
 from pipeline.judging import JudgeConfig, open_panel
 from pipeline.problem import Problem
 from pipeline.shards import write_problems
 from tests.trainer.conftest import Recipe
 from tests.verifiers.judges import save_tiny_judge
-from trainer.judged import JudgedScorer
+from trainer.checkpoint import RunFolder
+from trainer.judged import ANSWERS_FILE, JudgedScorer
 from trainer.loop import train
 from trainer.majority import label_free
 from verifiers import Status
@@ -146,6 +148,15 @@ def addition_problem() -> Problem:
     from pipeline import addition
 
     return addition.problems(1, 1, split="pool")[0]
+
+
+def test_a_judge_that_was_asked_before_a_failed_start_leaves_the_folder_free(recipe: Recipe, tmp_path: Path) -> None:
+    with RequestCache(tmp_path / "run" / ANSWERS_FILE) as answers:
+        answers.put("digest", {"text": "A"})
+    assert RunFolder.open(tmp_path / "run", recipe(), fresh=False).latest() is None
+    (tmp_path / "run" / "notes.txt").write_text("mine")
+    with pytest.raises(RecipeError, match="holds no run"):
+        RunFolder.open(tmp_path / "run", recipe(), fresh=False)
 
 
 def test_counts_are_told_once(judge_folder: Path) -> None:
