@@ -163,6 +163,9 @@ def _explain(schema: Any, layers: Sequence[Layer], prefix: tuple[str, ...], item
         return f"{where}: {key}: unknown key; {hint}"
     if item["type"] in ("missing", "missing_argument"):
         return f"{where}: {key}: required key is missing"
+    if item["type"] == "literal_error" and location[-1:] == ("kind",):
+        kinds = " or ".join(map(repr, _kinds(schema, location)))
+        return f"{where}: {key}: must be {kinds}, got {item.get('input')!r:.80}"
     shown = repr(item.get("input"))
     shown = shown if len(shown) <= 80 else shown[:77] + "..."
     return f"{where}: {key}: {item['msg']} (got {shown})"
@@ -198,6 +201,14 @@ def _known_keys(schema: Any, location: Sequence[str | int]) -> list[str]:
         options = [inner for option in options for inner in _step(option, part)]
     found = [field.name for option in options for leaf in _leaves(option) for field in fields(leaf)]
     return sorted(set(found))
+
+
+def _kinds(schema: Any, location: Sequence[str | int]) -> list[str]:
+    """What the key `kind` at `location` may be, in all tables that may stand there: pydantic knows only one of them."""
+    options = [schema]
+    for part in location:
+        options = [inner for option in options for inner in _step(option, part)]
+    return list(dict.fromkeys(str(name) for option in options for name in typing.get_args(option)))
 
 
 def _leaves(schema: Any) -> list[Any]:

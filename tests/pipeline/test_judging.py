@@ -10,6 +10,7 @@ import pytest
 
 from engines.build import TorchConfig
 from pipeline import addition
+from pipeline.config import Layer, RecipeError, build
 from pipeline.judging import JudgeConfig, open_panel
 from pipeline.rollouts import Rollout, judge, judge_digest
 from pipeline.sampling import Sampling, spent_entry
@@ -63,3 +64,9 @@ def test_a_source_brings_its_rubrics(tmp_path: Path) -> None:
     assert [type(one).__name__ for one in found] == ["Problem", "Drop"]
     assert json.loads(found[0].verifier_options)["criteria"][0]["weight"] == 3.0  # pyright: ignore
     assert found[1].reason == "no-gold"  # pyright: ignore
+
+
+def test_an_unknown_kind_of_engine_is_told_all_kinds() -> None:
+    layer = Layer(name="r.toml", base=Path.cwd(), table={"engine": {"kind": "vlm"}})
+    with pytest.raises(RecipeError, match="r.toml: engine.kind: must be 'torch' or 'endpoint' or 'vllm', got 'vlm'"):
+        build(JudgeConfig, [layer])
