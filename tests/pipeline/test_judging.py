@@ -68,5 +68,5 @@ def test_a_source_brings_its_rubrics(tmp_path: Path) -> None:
 
 def test_an_unknown_kind_of_engine_is_told_all_kinds() -> None:
     layer = Layer(name="r.toml", base=Path.cwd(), table={"engine": {"kind": "vlm"}})
-    with pytest.raises(RecipeError, match="r.toml: engine.kind: must be 'torch' or 'endpoint' or 'vllm', got 'vlm'"):
+    with pytest.raises(RecipeError, match=r"r\.toml: engine\.kind: must be 'torch' or 'endpoint' or 'vllm', got 'vlm'"):
         build(JudgeConfig, [layer])
