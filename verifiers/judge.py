@@ -100,13 +100,14 @@ class Reader:
                 begun = [Message(role="assistant", content=wording.begun)] if wording.begun else []
                 prompts = [[Message(role="user", content=text), *begun] for text in texts]
                 choices = [wording.lead + label for label in wording.labels]
-                return [_share(scores, wording) for scores in self.engine.choice_logprobs(prompts, choices)]
-            asked = [[Message(role="user", content=text)] for text in texts]
-            replies = self.engine.replies(asked, prompt.max_tokens)
+                found = [_share(scores, wording) for scores in self.engine.choice_logprobs(prompts, choices)]
+            else:
+                asked = [[Message(role="user", content=text)] for text in texts]
+                said = [prompt.read(reply, order) for reply in self.engine.replies(asked, prompt.max_tokens)]
+                found = [None if yes is None else float(yes) for yes in said]
         except ENGINE_FAULTS:
             return None
-        said = [prompt.read(reply, order) for reply in replies]
-        return [None if yes is None else float(yes) for yes in said]
+        return found if len(found) == len(fields) else None  # an answer too few would be another prompt's
 
     def describe(self) -> dict[str, str]:
         reads = "probabilities" if isinstance(self.engine, ChoiceScorer) else "replies"
@@ -116,7 +117,7 @@ class Reader:
 
 def _share(scores: Sequence[float], wording: Wording) -> float | None:
     """The probability of yes among the labels; None when none of them was likely."""
-    weights = {label: math.exp(score) for label, score in zip(wording.labels, scores, strict=True)}
+    weights = {label: math.exp(min(score, 0.0)) for label, score in zip(wording.labels, scores, strict=True)}
     mass = math.fsum(weights.values())
     return weights[wording.yes] / mass if mass >= MIN_MASS else None  # a nan is below it too
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 
 import pytest
@@ -243,6 +244,22 @@ def test_a_prompt_that_fails_costs_no_other_one() -> None:
     found = judge_of(engine).ballots([case("1"), case("POISON"), case("2")])
     assert [one.failed for one in found] == [False, True, False]
     assert [one.agreed for one in found] == [True, None, True]
+
+
+class Short(Scoring):
+    """Leaves out the first answer of a call, and gives none for a marked text alone."""
+
+    def choice_logprobs(self, prompts: Sequence[Sequence[Message]], choices: Sequence[str]) -> list[list[float]]:
+        found = super().choice_logprobs(prompts, choices)
+        return found[1:] if len(found) > 1 or "POISON" in prompts[0][0]["content"] else found
+
+
+def test_an_answer_too_few_is_never_another_prompts() -> None:
+    engine = Short(lambda text, _: "right" in text.split("Question")[-1])
+    cases = [case("right 1"), case("POISON"), case("2"), case("right 3")]
+    found = judge_of(engine).ballots([replace(one, settle=True) for one in cases])
+    assert [one.failed for one in found] == [False, True, False, False]
+    assert [one.agreed for one in found] == [True, None, False, True]
 
 
 def test_an_engine_that_is_gone_is_given_up() -> None:
