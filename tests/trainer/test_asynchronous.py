@@ -183,8 +183,10 @@ def test_the_batch_in_flight_is_in_the_checkpoint(
 
 
 KILL_SCRIPT = """
+import signal
 import sys
 from pathlib import Path
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a test run in the background is born deaf to it
 sys.path[:0] = [{root!r}, {here!r}]
 from conftest import EvenScorer
 from rich.console import Console

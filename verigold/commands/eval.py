@@ -113,7 +113,7 @@ def _print(result: dict[str, Any], against: Path | None) -> None:
 
     from pipeline.progress import stdout_console
 
-    table = Table("measure", "estimate", "95 % interval", title=f"{result['label']}, {result['n']} problems")
+    table = Table("measure", "mean ± s.e.", "95 % interval", title=f"{result['label']}, {result['n']} problems")
     settings, few = result["settings"], result["pass_at_k_problems"]
     drawn = max(settings["samples"], settings["k_samples"])
     rows = {"greedy": result["greedy"], f"pass@1, T = {settings['temperature']}": result["pass_at_1"]}
@@ -123,8 +123,8 @@ def _print(result: dict[str, Any], against: Path | None) -> None:
         rows[f"pass@1, {name}, {part['n']} problems"] = part["pass_at_1"]
     for name, value in rows.items():
         error = value.get("standard_error")
-        told = "" if error is None else f" (s.e. {error:.3f})"
-        table.add_row(name, f"{value['estimate']:.3f}", f"{value['low']:.3f} to {value['high']:.3f}{told}")
+        told = "" if error is None else f" ± {error:.3f}"
+        table.add_row(name, f"{value['estimate']:.3f}{told}", f"{value['low']:.3f} to {value['high']:.3f}")
     for name, value in _differences(result, against).items():
         table.add_row(f"{name} - {against}", f"{value.estimate:+.3f}", f"{value.low:+.3f} to {value.high:+.3f}")
     stdout_console().print(table)
