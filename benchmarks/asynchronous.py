@@ -28,17 +28,15 @@ from transformers.utils import logging
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # not benchmarks/: a file there is named like a package
 
-from pipeline import addition
+from benchmarks.learning import prepare
 from pipeline.atomic import write_json
 from pipeline.progress import stderr_console
-from pipeline.shards import read_shards, write_problems
+from pipeline.shards import read_shards
 from trainer.config import algorithms_file, load_recipe
 from trainer.evaluate import EvalSettings, evaluate
 from trainer.loop import train
-from trainer.warmstart import make_base
 
 MODES: dict[str, tuple[str, ...]] = {"in turn": (), "ahead": ("asynchronous=true",)}
-POOL, HELD_OUT = 2000, 1024
 
 
 def main() -> None:
@@ -46,11 +44,7 @@ def main() -> None:
     logging.disable_progress_bar()
     out: Path = arguments.out
     console = stderr_console(quiet=arguments.quiet)
-    base = make_base(out / "base", seed=0, console=console)
-    pool, held_out = out / "pool", out / "held-out"
-    if not (held_out / "data").exists():
-        write_problems(pool, addition.problems(POOL, 1, split="pool"))
-        write_problems(held_out, addition.problems(HELD_OUT, 2, split="held-out"))
+    base, pool, held_out = prepare(out, console)
     runs = []
     for seed in range(arguments.seeds):
         for mode, settings in MODES.items():

@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
 from transformers.utils import logging
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # not benchmarks/: a file there is named like a package
@@ -45,11 +46,7 @@ def main() -> None:
     logging.disable_progress_bar()
     out: Path = arguments.out
     console = stderr_console(quiet=arguments.quiet)
-    base = make_base(out / "base", seed=0, console=console)
-    pool, held_out = out / "pool", out / "held-out"
-    if not (held_out / "data").exists():
-        write_problems(pool, addition.problems(POOL, 1, split="pool"))
-        write_problems(held_out, addition.problems(HELD_OUT, 2, split="held-out"))
+    base, pool, held_out = prepare(out, console)
     rows = [measure(base, held_out, out / "base.json", {"algorithm": "base", "seed": None})]
     for algorithm in arguments.algorithms:
         for seed in range(arguments.seeds):
@@ -76,6 +73,16 @@ def main() -> None:
             }
             rows.append(measure(folder / "final", held_out, folder / "eval" / "final.json", about))
     print(json.dumps({"tokens": arguments.tokens, "runs": rows}, indent=1) if arguments.json else table(rows))
+
+
+def prepare(out: Path, console: Console) -> tuple[Path, Path, Path]:
+    """The base model, the pool and the held-out problems under `out`; made once."""
+    base = make_base(out / "base", seed=0, console=console)
+    pool, held_out = out / "pool", out / "held-out"
+    if not (held_out / "data").exists():
+        write_problems(pool, addition.problems(POOL, 1, split="pool"))
+        write_problems(held_out, addition.problems(HELD_OUT, 2, split="held-out"))
+    return base, pool, held_out
 
 
 def parse() -> argparse.Namespace:

@@ -24,37 +24,32 @@ from scipy.stats import ttest_ind
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # not benchmarks/: a file there is named like a package
 
-from pipeline import addition
+from benchmarks.learning import prepare
 from pipeline.atomic import write_json
 from pipeline.progress import stderr_console
-from pipeline.shards import read_shards, write_problems
+from pipeline.shards import read_shards
 from trainer.config import algorithms_file
 from trainer.evaluate import EvalSettings, evaluate
-from trainer.warmstart import make_base
 
 ROOT = Path(__file__).resolve().parent.parent
 ENGINES: dict[str, tuple[str, ...]] = {"vllm": ("engine.kind=vllm", "engine.max_num_seqs=128"), "torch": ()}
 MEASURES = ("greedy", "pass_at_1")
-POOL, HELD_OUT = 2000, 1024
 
 
 def main() -> None:
     arguments = parse()
     out: Path = arguments.out.resolve()
     console = stderr_console(quiet=arguments.quiet)
-    base = make_base(out / "base", seed=0, console=console)
-    if not (out / "held-out" / "data").exists():
-        write_problems(out / "pool", addition.problems(POOL, 1, split="pool"))
-        write_problems(out / "held-out", addition.problems(HELD_OUT, 2, split="held-out"))
+    base, pool, held_out = prepare(out, console)
     rows: list[dict[str, Any]] = []
     for seed in range(arguments.seeds):
         for engine in ENGINES:
             folder = out / f"{engine}-{seed}-{arguments.tokens}"
             cost = out / f"{folder.name}.json"
             if not cost.exists():
-                write_json(cost, {"cpu_s": train(engine, seed, arguments.tokens, base, out / "pool", folder)})
+                write_json(cost, {"cpu_s": train(engine, seed, arguments.tokens, base, pool, folder)})
             rows.append({"engine": engine, "seed": seed, **json.loads(cost.read_text()), **told(folder)})
-            rows[-1] |= measure(folder, out / "held-out")
+            rows[-1] |= measure(folder, held_out)
             console.print(f"{engine}, seed {seed}: {json.dumps(rows[-1])}")
     found = {"tokens": arguments.tokens, "runs": rows, "vllm_minus_torch": compare(rows)}
     print(json.dumps(found, indent=1) if arguments.json else table(found))
